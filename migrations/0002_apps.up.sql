@@ -279,14 +279,14 @@ CREATE TABLE carillon.api_tokens (
     last_used_at timestamptz,
     PRIMARY KEY (app_id, name),
     CONSTRAINT api_tokens_name_has_1_to_255_bytes CHECK (octet_length(name) BETWEEN 1 AND 255),
-    CONSTRAINT api_tokens_rights_are_known CHECK (rights <@ '{send,read,tokens}' AND cardinality(rights) > 0)
+    CONSTRAINT api_tokens_rights_are_known CHECK (rights <@ '{send,read,tokens,forget}' AND cardinality(rights) > 0)
 );
 COMMENT ON TABLE carillon.api_tokens IS 'API tokens. With one, a program can use the HTTP API for one app.';
 COMMENT ON COLUMN carillon.api_tokens.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.api_tokens.name IS 'what the token is for';
 COMMENT ON COLUMN carillon.api_tokens.digest IS 'the SHA-256 of the token, which itself is not stored';
 COMMENT ON COLUMN carillon.api_tokens.created_at IS 'when it was created';
-COMMENT ON COLUMN carillon.api_tokens.rights IS 'what it allows: send, read or tokens';
+COMMENT ON COLUMN carillon.api_tokens.rights IS 'what it allows: send, read, tokens or forget';
 COMMENT ON COLUMN carillon.api_tokens.expires_at IS 'when it stops working; null means never';
 COMMENT ON COLUMN carillon.api_tokens.last_used_at IS 'when it was last used, to the hour; null if never';
 

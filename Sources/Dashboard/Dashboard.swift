@@ -20,15 +20,15 @@ struct Dashboard: Sendable {
         let service = ServiceDatabase(
             source,
             application: "carillon web",
-            groups: [.reading, .changing, .apiReading, .apiChanging],
+            groups: [.reading, .apiReading, .changing],
             loop: configuration.loop,
             observer: { observer(.database($0)) }
         )
         database = ServiceRunner(service, .reading)
-        changing = ServiceRunner(service, .changing)
+        changing = ServiceRunner(service, .changing, on: [0, 1])
         api = APIEndpoint(
             reading: ServiceRunner(service, .apiReading),
-            changing: ServiceRunner(service, .apiChanging),
+            changing: ServiceRunner(service, .changing, on: [2, 1]),
             configuration
         )
         self.configuration = configuration
@@ -120,16 +120,17 @@ extension ServiceDatabase.Group {
     /// A statement may wait for earlier ones as long as it may run. A browser gives up on a page after ten seconds.
     fileprivate static let reading = Self(
         name: "reading",
-        connections: 3,
+        connections: 2,
         server: .any,
         statementTimeout: .seconds(5),
         settings: SessionSettings.unhurried.with(["lock_timeout": "1s", "default_transaction_read_only": "on"]),
         isReading: true,
         longestWait: .seconds(5)
     )
+    /// People and programs share one of them, and have one each to themselves. call_with_token() names the API as the source.
     fileprivate static let changing = Self(
         name: "changing",
-        connections: 2,
+        connections: 3,
         statementTimeout: .seconds(20),
         settings: SessionSettings.unhurried.with(["lock_timeout": "3s", "carillon.source": "dashboard"]),
         longestWait: .seconds(10)
@@ -143,12 +144,5 @@ extension ServiceDatabase.Group {
         settings: SessionSettings.unhurried.with(["lock_timeout": "1s"]),
         isReading: true,
         longestWait: .seconds(5)
-    )
-    fileprivate static let apiChanging = Self(
-        name: "API changing",
-        connections: 2,
-        statementTimeout: .seconds(20),
-        settings: SessionSettings.unhurried.with(["lock_timeout": "3s", "carillon.source": "API"]),
-        longestWait: .seconds(10)
     )
 }

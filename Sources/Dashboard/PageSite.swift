@@ -99,7 +99,8 @@ struct PageSite: Sendable {
         _ viewer: Viewer
     ) -> Response {
         request.wantsJSON
-            ? error.document : page(view ?? ErrorView(error: error), for: request, viewer, status: error.status)
+            ? error.document
+            : page(view ?? ErrorView(error: error), for: request, viewer, status: error.status.rawValue)
     }
 
     func page(_ view: any PageView, for request: Request, _ viewer: Viewer, status: Int = 200) -> Response {

@@ -21,8 +21,7 @@ package actor WebhookRunner {
     private let loop: EventLoop
     private let report: @Sendable (WebhookReport) -> Void
     private let counted = Guarded(WebhookCounts())
-    private let signals: AsyncStream<Void>
-    private let signal: AsyncStream<Void>.Continuation
+    private let bell = Bell()
 
     private var connection: PostgresConnection?
     /// Ends it when it takes too long to stop.
@@ -50,7 +49,6 @@ package actor WebhookRunner {
         self.version = version
         self.loop = loop
         self.report = report
-        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     package nonisolated var counts: WebhookCounts { counted.withLock { $0 } }
@@ -77,7 +75,7 @@ package actor WebhookRunner {
                 lost(error)
                 if let error = error as? PostgresError, error.isOfStatement { await tries.spend() }
                 let next = MonotonicInstant.now + backOff.next(using: &random)
-                while .now < next, !isStopping { await waitForSignal(until: next) }
+                while .now < next, !isStopping { await bell.wait(until: next, on: loop) }
             }
         }
     }
@@ -90,7 +88,7 @@ package actor WebhookRunner {
     /// Claims nothing more; `run` returns when the requests under way have ended and are settled, or soon after the time limit.
     package func stop(within limit: Duration) {
         isStopping = true
-        signal.yield()
+        bell.ring()
         self.limit = Task {
             try? await loop.sleep(for: limit)
             if !Task.isCancelled { await giveUp() }
@@ -100,7 +98,7 @@ package actor WebhookRunner {
     /// Ends at once, even if PostgreSQL is silent. Unsettled batches are attempted again once their claims are over.
     package func giveUp() async {
         isStopping = true
-        signal.yield()
+        bell.ring()
         await connection?.close()
     }
 
@@ -134,12 +132,12 @@ package actor WebhookRunner {
     private func listen(on connection: PostgresConnection) async throws {
         pace = WebhookPace()
         guard await !connection.isPooled else { return }
-        try await connection.listen(to: WebhookStatements.channel) { Task { await self.notified() } }
+        try await connection.listen(to: EventNotifications.channel) { Task { await self.notified() } }
     }
 
     private func notified() {
         pace.notified()
-        signal.yield()
+        bell.ring()
     }
 
     // MARK: Asking
@@ -184,19 +182,8 @@ package actor WebhookRunner {
 
     /// Returns after something has happened, or at that time; throws the error of an attempt that could not be settled.
     private func rest(until end: MonotonicInstant?) async throws {
-        await waitForSignal(until: end)
+        await bell.wait(until: end, on: loop)
         if let error = failure.take() { throw error }
-    }
-
-    private func waitForSignal(until end: MonotonicInstant?) async {
-        let alarm = end.map { end in
-            Task {
-                try? await loop.sleep(until: end)
-                if !Task.isCancelled { signal.yield() }
-            }
-        }
-        for await _ in signals { break }
-        alarm?.cancel()
     }
 
     private func count(_ webhook: ClaimedWebhook, _ change: Int) {
@@ -208,7 +195,7 @@ package actor WebhookRunner {
     private func attempt(_ webhook: ClaimedWebhook, in session: WebhookSession) async throws {
         defer {
             count(webhook, -1)
-            signal.yield()
+            bell.ring()
         }
         let end = MonotonicInstant.now + Self.longestTry
         do {

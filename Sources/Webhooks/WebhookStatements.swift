@@ -1,8 +1,6 @@
 import CarillonPostgres
 
 enum WebhookStatements {
-    static let channel = "carillon_events"
-
     static let claim = Statement(
         "webhooks_claim",
         """

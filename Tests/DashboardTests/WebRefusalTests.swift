@@ -48,7 +48,7 @@ import Testing
             #expect(page.header("Set-Cookie") == nil)
             let text = await client.post("/nothing", "")
             #expect(text.header("Content-Type") == "text/plain; charset=utf-8")
-            #expect(text.body == "There is nothing at this path.\n")
+            #expect(text.body == "There is nothing at this path. The page docs/http.md lists all paths.\n")
         }
     }
 }

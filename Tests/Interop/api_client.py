@@ -25,7 +25,8 @@ def main(carillon, psql, folder):
 
     sql("INSERT INTO carillon.apps (name, topic) VALUES ('api', 'com.example.api')")
     sql("SELECT carillon.subscribe('api', 'tour')")
-    key = run(carillon, "api-token", "create", "--app", "api", "--right", "send", "--right", "read", "--right", "tokens", "it")
+    key = run(carillon, "api-token", "create", "--app", "api", "--right", "send", "--right", "read", "--right", "tokens",
+              "--right", "forget", "it")
     server = subprocess.Popen([carillon, "web", "--http", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True)
     for line in server.stderr:
         port = json.loads(line).get("port")
@@ -101,12 +102,23 @@ def tour(scripts, folder, url, key, run):
         assert [channel.state for channel in call("list_channels").channels] == ["requested"]
         call("remove_channel", channel="match 7", status=204)
 
+    def a_badge_is_set():
+        assert call("set_badge", {"owner": "u-1", "badge": 3}).tokens == 1
+        assert [token.badge for token in call("list_tokens", owner="u-1").tokens] == [3]
+
+    def a_person_is_forgotten():
+        call("register_token", {"token": "cd" * 32, "owner": "u-2"}, 204)
+        erased = {table.kind: table.removed for table in call("forget", {"owner": "u-2"}).forgotten}
+        assert erased["tokens"] == 1, erased
+        assert call("list_tokens", owner="u-2").tokens == []
+
     def a_token_is_removed():
         assert call("unregister_token", owner="u-1").tokens == 1
 
     return [
         a_token_is_registered_and_listed, a_message_is_enqueued_once_for_its_key, a_message_is_found_traced_and_cancelled,
-        events_come_again_until_they_are_acknowledged, a_channel_is_requested_and_removed, a_token_is_removed,
+        events_come_again_until_they_are_acknowledged, a_channel_is_requested_and_removed, a_badge_is_set,
+        a_person_is_forgotten, a_token_is_removed,
     ]
 
 

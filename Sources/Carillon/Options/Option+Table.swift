@@ -150,7 +150,7 @@ extension Option {
     static let yes = Option("yes", .flag).help("Do not ask for confirmation.")
 
     // api-token
-    static let right = Option("right", .choice(["send", "read", "tokens"]), repeatable: true)
+    static let right = Option("right", .choice(["send", "read", "tokens", "forget"]), repeatable: true)
         .help("What the token allows; may be repeated. By default, send.")
 
     // send

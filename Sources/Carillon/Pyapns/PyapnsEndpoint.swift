@@ -61,7 +61,7 @@ struct PyapnsEndpoint: Sendable {
             )
         case .interrupted:
             response(.failure(XMLRPCFault(.unavailable, "carillon pyapns is stopping. \(XMLRPCFault.doubt)")))
-        case .crowded: response(.failure(XMLRPCFault(.unavailable, refusal.detail)))
+        case .crowded: response(.failure(XMLRPCFault(.unavailable, refusal.text)))
         case .malformed, .unknownPath, .wrongMethod: refusal.response
         }
     }

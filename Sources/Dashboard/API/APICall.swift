@@ -23,11 +23,11 @@ struct APICall: Sendable {
 
     init(_ request: Request, to route: APIRoute) throws(RequestError) {
         for name in ["Authorization", "Idempotency-Key", "Content-Type"] where request.hasSeveral(name) {
-            throw .badRequest("There are several headers \(name): send one.")
+            throw .badRequest("There are several headers \(name).", hint: "Send one.")
         }
         guard let (scheme, token) = Request.authorization(request.header("Authorization")), scheme == "bearer" else {
             throw RequestError(
-                status: 401,
+                status: .unauthorized,
                 detail: "Send 'Authorization: Bearer TOKEN'.",
                 hint: "The owner of the schema creates a token with 'carillon api-token create'."
             )
@@ -36,10 +36,12 @@ struct APICall: Sendable {
         body = try route.members.isEmpty ? nil : Self.body(of: request)
         key = request.header("Idempotency-Key")
         if let key, !(1...Self.keyBytes).contains(key.utf8.count) {
-            throw .badRequest("An Idempotency-Key has 1 to \(Self.keyBytes) bytes.")
+            throw .badRequest("An Idempotency-Key has 1 to \(Self.keyBytes) bytes.", hint: "Send a key of that length.")
         }
         // What stands for bytes that are not UTF-8: different keys would be the same.
-        guard key?.contains("\u{FFFD}") != true else { throw .badRequest("The Idempotency-Key is not valid UTF-8.") }
+        guard key?.contains("\u{FFFD}") != true else {
+            throw .badRequest("The Idempotency-Key is not valid UTF-8.", hint: "Send ASCII characters.")
+        }
         var values = try Self.values(of: request, route)
         wait = try Self.wait(values.removeValue(forKey: APIRoute.wait.name))
         app = values.removeValue(forKey: "app")
@@ -51,7 +53,7 @@ struct APICall: Sendable {
     private static func body(of request: Request) throws(RequestError) -> String {
         guard request.mediaType == "application/json" else {
             throw RequestError(
-                status: 415,
+                status: .unsupportedMediaType,
                 detail: "The body must be JSON.",
                 hint: "Send 'Content-Type: application/json'."
             )
@@ -60,10 +62,10 @@ struct APICall: Sendable {
             throw .badRequest("The request has no body.", hint: "Send a JSON object, and its length in Content-Length.")
         }
         guard let body = String(validating: request.body, as: UTF8.self) else {
-            throw .badRequest("The body is not valid UTF-8.")
+            throw .badRequest("The body is not valid UTF-8.", hint: "Encode it as UTF-8.")
         }
         guard body.isCheapToCompare else {
-            throw .badRequest("The body has more than 128 combining characters in a row.")
+            throw .badRequest("The body has more than 128 combining characters in a row.", hint: "Leave them out.")
         }
         guard !body.utf8.hasLongExponent else {
             throw .badRequest(
@@ -87,8 +89,14 @@ struct APICall: Sendable {
                 )
             }
             guard values.updateValue(value, forKey: name) == nil else {
-                throw .badRequest("There are several parameters '\(name)': send one.")
+                throw .badRequest("There are several parameters '\(name)'.", hint: "Send one.")
             }
+        }
+        for field in route.parameters where field.isRequired && values[field.name] == nil {
+            throw .badRequest(
+                "The parameter '\(field.name)' is missing.",
+                hint: "Add it to the address: \(route.path)?\(field.name)=…"
+            )
         }
         return values
     }
@@ -96,7 +104,10 @@ struct APICall: Sendable {
     private static func wait(_ text: String?) throws(RequestError) -> Duration {
         guard let text else { return .zero }
         guard let seconds = Int64(text), (0...30).contains(seconds) else {
-            throw .badRequest("Argument \"wait\" takes a number of seconds from 0 to 30, got \(text.prefix(80)).")
+            throw .badRequest(
+                "Argument \"wait\" takes a number of seconds from 0 to 30, got \(text.prefix(80)).",
+                hint: "Leave it out for an answer at once."
+            )
         }
         return .seconds(seconds)
     }

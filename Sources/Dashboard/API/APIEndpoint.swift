@@ -7,8 +7,6 @@ import CarillonWeb
 /// Answers requests to the API. Each route calls one function of the schema, for the app of the API token: carillon.call_with_token
 /// checks the token, its right and the arguments.
 final class APIEndpoint: Sendable {
-    private static let pollInterval = Duration.seconds(1)
-
     private static let statement = Statement(
         "web_api_call",
         """
@@ -58,6 +56,7 @@ final class APIEndpoint: Sendable {
     private let readingTurns = TokenTurns(longestWait: .seconds(5))
     private let changingTurns = TokenTurns(longestWait: .seconds(10))
     private let unknown: UnknownTokens
+    private let waiting = WaitingRequests()
 
     init(reading: ServiceRunner, changing: ServiceRunner, _ configuration: DashboardConfiguration) {
         self.reading = reading
@@ -77,31 +76,36 @@ final class APIEndpoint: Sendable {
         } catch {
             if let error = error as? UnknownTokens.Refusal { unknown.met(error.digest, by: request, at: .now) }
             let problem = problem(error, request, route)
+            let document = problem.document
             return switch problem.status {
-            case 401: problem.document.adding("WWW-Authenticate", "Bearer")
-            case 429: problem.document.adding("Retry-After", "\(UnknownTokens.interval.components.seconds)")
-            default: problem.document
+            case .unauthorized: document.adding("WWW-Authenticate", "Bearer")
+            case .tooManyRequests: document.adding("Retry-After", "\(UnknownTokens.interval.components.seconds)")
+            default: document
             }
         }
     }
 
     private func result(of call: APICall, to route: APIRoute) async throws -> Result {
         let end = MonotonicInstant.now + call.wait
-        var result = try await run(call, route)
-        guard result.isEmpty, .now < end else { return result }
-        guard shares.take(call.digest) else {
-            throw RequestError(
-                status: 503,
-                detail: "Too many requests wait for events.",
-                hint: "Try again later, or without the parameter wait."
-            )
-        }
+        let first = try await run(call, route)
+        guard first.isEmpty, .now < end else { return first }
+        guard shares.take(call.digest) else { throw WaitingRequests.tooMany }
         defer { shares.free(call.digest) }
-        while result.isEmpty, .now < end {
-            try await loop.sleep(for: Self.pollInterval)
-            result = try await run(call, route)
+        return try await waiting.with { bell in
+            while true {
+                let isListening = try await changing.listen(to: EventNotifications.channel) { [waiting] in
+                    waiting.ring()
+                }
+                var pace = EventPace(askedAt: .now, isListening: isListening)
+                let result = try await run(call, route)
+                guard result.isEmpty, .now < end else { return result }
+                while .now < min(pace.next, end) {
+                    await bell.wait(until: min(pace.next, end), on: loop)
+                    try Task.checkCancellation()
+                    if .now < min(pace.next, end) { pace.notified() }
+                }
+            }
         }
-        return result
     }
 
     private func run(_ call: APICall, _ route: APIRoute) async throws -> Result {
@@ -182,7 +186,7 @@ final class APIEndpoint: Sendable {
     /// Whoever sends the request need not know a password, so only what functions of the schema say is shown.
     private func problem(_ error: any Error, _ request: Request, _ route: APIRoute) -> RequestError {
         if let problem = error as? RequestError {
-            if problem.status == 429 { observer(.tokenRefused(request)) }
+            if problem.status == .tooManyRequests { observer(.tokenRefused(request)) }
             return problem
         }
         if let refusal = error as? UnknownTokens.Refusal {
@@ -190,7 +194,7 @@ final class APIEndpoint: Sendable {
             return refusal.problem
         }
         if let error = error as? PostgresError, let state = error.statementState {
-            if let problem = RequestError(ofCall: error, state, function: route.function) { return problem }
+            if let problem = RequestError(ofCall: error, state, route) { return problem }
         }
         let explanation = Explanation(error)
         observer(.callFailed(request, explanation))
@@ -205,7 +209,7 @@ final class APIEndpoint: Sendable {
                 "Send the request again."
             }
         return RequestError(
-            status: 503,
+            status: .serviceUnavailable,
             detail: "The database cannot answer now. The log of carillon web says why, under the reference "
                 + "\(explanation.reference).",
             hint: hint
@@ -215,28 +219,30 @@ final class APIEndpoint: Sendable {
 
 extension RequestError {
     /// What carillon.call_with_token, or the function that it called, said about a request; nil if the request is not at fault.
-    init?(ofCall error: PostgresError, _ state: String, function: String) {
+    init?(ofCall error: PostgresError, _ state: String, _ route: APIRoute) {
         let detail = error.message.asSentence
         // As carillon.refusal() words it.
         let isRefusal = error.message.hasPrefix("argument \"")
-        let status: Int? =
+        let status: ProblemStatus? =
             switch state {
-            case SQLState.lacksRight: 403
-            case SQLState.undefinedObject where isRefusal: 404
-            case SQLState.duplicateObject: 422
-            case SQLState.wrongPlace where isRefusal: 409
-            case SQLState.badValue, SQLState.tooLarge: 400
-            default: isRefusal ? 400 : nil
+            case SQLState.lacksRight: .forbidden
+            case SQLState.undefinedObject where isRefusal: .notFound
+            case SQLState.duplicateObject: .unprocessableContent
+            // In a copy of a database, only what enqueues is refused.
+            case SQLState.wrongPlace where isRefusal || !route.takesKey: .conflict
+            case SQLState.badValue, SQLState.tooLarge: .badRequest
+            default: isRefusal ? .badRequest : nil
             }
         if let status {
-            self.init(status: status, detail: detail, hint: error.hint?.asSentence)
+            let hint = error.hint ?? "Correct it and send the request again: docs/sql.md describes \(route.function)."
+            self.init(status: status, detail: detail, hint: hint.asSentence)
         } else if state.hasPrefix("22") || state == SQLState.tooDeep {
             // Members are checked one by one, so only the JSON text of the body itself can be at fault.
             self = .badRequest(
                 ["The body cannot be read as JSON: " + detail, error.detail?.asSentence].compactMap { $0 }
                     .joined(separator: " "),
                 hint:
-                    "Send one JSON object with the arguments of \(function): docs/http.md and docs/sql.md describe them."
+                    "Send one JSON object with the arguments of \(route.function): docs/http.md and docs/sql.md describe them."
             )
         } else {
             return nil

@@ -1,7 +1,7 @@
 import CarillonWeb
 
 extension APIRoute {
-    static let all: [APIRoute] = messages + activities + media + channels + tokens + events
+    static let all: [APIRoute] = messages + activities + media + channels + tokens + people + events
 
     /// `POST /messages`, which is older than the versioned routes. The token alone names the app.
     static let unversioned: APIRoute = {
@@ -44,7 +44,8 @@ extension APIRoute {
             summary: "Returns the state of a message.",
             function: "message_status",
             parameters: [APIField("id", .integer, required: true)],
-            answer: .first(messageStatus)
+            answer: .first(messageStatus),
+            refusals: [.notFound]
         ),
         APIRoute(
             name: "find_messages",
@@ -79,7 +80,8 @@ extension APIRoute {
                 APIField("owner", .string), APIField("token", .token), APIField("reference", .string),
                 APIField("message_id", .integer), APIField("since", .interval),
             ],
-            answer: .member("trace", .list(traceEvent))
+            answer: .member("trace", .list(traceEvent)),
+            refusals: [.notFound]
         ),
     ]
 
@@ -156,7 +158,8 @@ extension APIRoute {
             summary: "Requests a channel, which a worker then creates at Apple.",
             function: "request_channel",
             members: [APIField("policy", .range(0...1)), APIField("reference", .string)],
-            answer: .member("reference", .string)
+            answer: .member("reference", .string),
+            refusals: [.conflict]
         ),
         APIRoute(
             name: "list_channels",
@@ -176,7 +179,8 @@ extension APIRoute {
             summary: "Requests the removal of a channel, by its reference or id.",
             function: "remove_channel",
             parameters: [APIField("channel", .string, required: true)],
-            answer: .nothing
+            answer: .nothing,
+            refusals: [.notFound]
         ),
         APIRoute(
             name: "publish",
@@ -189,7 +193,8 @@ extension APIRoute {
                 APIField("channel", .string, required: true), APIField("content_state", .object),
                 APIField("event", .string), APIField("dismissal_date", .time),
             ] + activity.filter { $0.name != "topic" },
-            answer: .message
+            answer: .message,
+            refusals: [.notFound, .conflict]
         ),
     ]
 
@@ -227,6 +232,33 @@ extension APIRoute {
             parameters: [APIField("token", .token), APIField("owner", .string)],
             answer: .member("tokens", .integer)
         ),
+        APIRoute(
+            name: "set_badge",
+            method: .post,
+            path: "/badge",
+            right: .tokens,
+            summary: "Sets the badge that badge_add adds to, for a device token or all of an owner. Sends nothing.",
+            function: "set_badge",
+            members: [
+                APIField("token", .token), APIField("owner", .string), APIField("badge", .range(0...2_147_483_647)),
+            ],
+            answer: .member("tokens", .integer)
+        ),
+    ]
+
+    /// Not in the address, as the owner of tokens is elsewhere: proxies log addresses.
+    private static let people = [
+        APIRoute(
+            name: "forget",
+            method: .post,
+            path: "/forget",
+            right: .forget,
+            summary: "Erases a person: their device tokens, pushes that wait, and what history says about them.",
+            function: "forget",
+            members: [APIField("owner", .string, required: true)],
+            answer: .member("forgotten", .list(.record(["kind": .string, "removed": .integer]))),
+            refusals: [.conflict]
+        )
     ]
 
     private static let events: [APIRoute] = [
@@ -238,7 +270,8 @@ extension APIRoute {
             summary: "Returns events of a consumer, which come again until they are acknowledged.",
             function: "peek_events",
             parameters: [APIField("consumer", .string, required: true), APIField("n", .range(1...1_000)), wait],
-            answer: .object(.record(["events": .list(event), "cursor": .string]))
+            answer: .object(.record(["events": .list(event), "cursor": .string])),
+            refusals: [.notFound]
         ),
         APIRoute(
             name: "acknowledge_events",
@@ -250,7 +283,8 @@ extension APIRoute {
             members: [
                 APIField("consumer", .string, required: true), APIField("cursor", .string, required: true),
             ],
-            answer: .member("events", .integer)
+            answer: .member("events", .integer),
+            refusals: [.notFound]
         ),
     ]
 

@@ -6,6 +6,8 @@ struct APIRoute: Sendable {
     /// What an API token allows.
     enum Right: String, CaseIterable, Sendable {
         case send, read, tokens
+        /// Erases history, which no other right changes. So no token erases a person unless it was made for that.
+        case forget
     }
 
     enum AnswerShape: Sendable {
@@ -38,6 +40,8 @@ struct APIRoute: Sendable {
     var parameters: [APIField] = []
     var members: [APIField] = []
     let answer: AnswerShape
+    /// With what it may be refused, unlike most routes.
+    var refusals: Set<ProblemStatus> = []
     var base = Self.appPath
 
     var fullPath: String { base + path }
@@ -48,6 +52,17 @@ struct APIRoute: Sendable {
     var waits: Bool { parameters.contains { $0.name == Self.wait.name } }
 
     var takesKey: Bool { members.contains { $0.name == "dedupe_key" } }
+
+    /// The statuses with which requests that reach it may be refused.
+    var problems: [ProblemStatus] {
+        var found = refusals.union([
+            .badRequest, .unauthorized, .forbidden, .contentTooLarge, .uriTooLong, .headersTooLarge,
+            .tooManyRequests, .serviceUnavailable,
+        ])
+        if !members.isEmpty { found.insert(.unsupportedMediaType) }
+        if takesKey { found.insert(.unprocessableContent) }
+        return ProblemStatus.allCases.filter(found.contains)
+    }
 
     func isInPath(_ field: APIField) -> Bool { path.contains("{\(field.name)}") }
 }

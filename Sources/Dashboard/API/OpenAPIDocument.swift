@@ -72,11 +72,6 @@ struct OpenAPIDocument: JSONConvertible {
     }
 
     private static func responses(of route: APIRoute) -> JSONValue {
-        let problem = response(
-            "The request is refused",
-            "application/problem+json",
-            ["$ref": "#/components/schemas/Problem"]
-        )
         var responses: [(String, JSONValue)] =
             switch route.answer {
             case .message:
@@ -92,8 +87,16 @@ struct OpenAPIDocument: JSONConvertible {
                     ("204", ["description": "Done"]),
                 ]
             }
-        responses.append(("default", problem))
+        for status in route.problems { responses.append(("\(status.rawValue)", refusal(status))) }
         return .object(responses)
+    }
+
+    private static func refusal(_ status: ProblemStatus) -> JSONValue {
+        response(
+            status.meaning.prefix(1).uppercased() + status.meaning.dropFirst(),
+            "application/problem+json",
+            ["$ref": "#/components/schemas/Problem"]
+        )
     }
 
     private static func answer(_ text: String, _ type: APIType) -> JSONValue {

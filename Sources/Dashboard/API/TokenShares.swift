@@ -2,8 +2,7 @@ import CarillonIO
 
 /// The places for requests that wait for events, of which each API token may have half.
 final class TokenShares: Sendable {
-    static let places = 32
-    static let share = 16
+    static let share = WaitingRequests.limit / 2
 
     /// By the digest of the token.
     private let taken = Guarded<[String: Int]>([:])
@@ -11,7 +10,9 @@ final class TokenShares: Sendable {
     /// Returns false if there is no place.
     func take(_ digest: String) -> Bool {
         taken.withLock { taken in
-            guard taken.values.reduce(0, +) < Self.places, taken[digest, default: 0] < Self.share else { return false }
+            guard taken.values.reduce(0, +) < WaitingRequests.limit, taken[digest, default: 0] < Self.share else {
+                return false
+            }
             taken[digest, default: 0] += 1
             return true
         }

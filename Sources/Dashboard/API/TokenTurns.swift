@@ -17,7 +17,7 @@ actor TokenTurns {
     nonisolated func with<R: Sendable>(_ digest: String, _ body: () async throws -> R) async throws -> R {
         guard await begin(digest) else {
             throw RequestError(
-                status: 503,
+                status: .serviceUnavailable,
                 detail: "Too many requests of this token wait for each other.",
                 hint: "Calls of a token are done one after the other: send fewer at once, and try again."
             )

@@ -12,7 +12,7 @@ final class UnknownTokens: Sendable {
 
         var problem: RequestError {
             RequestError(
-                status: 401,
+                status: .unauthorized,
                 detail: reason.asSentence,
                 hint: "The owner of the schema creates one with: carillon api-token create."
             )
@@ -28,7 +28,7 @@ final class UnknownTokens: Sendable {
     /// Requests that were sent together are all answered.
     static let atOnce = 20
     static let tooMany = RequestError(
-        status: 429,
+        status: .tooManyRequests,
         detail: "Too many unknown tokens come from this address: wait a few seconds.",
         hint: "The owner of the schema creates a token with: carillon api-token create."
     )

@@ -25,7 +25,7 @@ struct LoginRoutes: Sendable {
     private func logIn(_ request: Request) async -> Response {
         let form = LoginForm(request.body)
         guard let password = form.password else {
-            return Self.refusal(of: request, form.next, 400, "Enter the password.")
+            return Self.refusal(of: request, form.next, .badRequest, "Enter the password.")
         }
         switch await access.logIn(request, with: password, name: form.name) {
         case .accepted(let id, let mayChange):
@@ -34,18 +34,20 @@ struct LoginRoutes: Sendable {
                 .adding("Set-Cookie", access.knownCookie(mayChange: mayChange, for: request))
         case .wrong:
             observer(.loginFailed(request))
-            return Self.refusal(of: request, form.next, 403, "The password is wrong.")
+            return Self.refusal(of: request, form.next, .forbidden, "The password is wrong.")
         case .tooMany:
             observer(.loginRefused(request))
-            return Self.refusal(of: request, form.next, 429, "Too many attempts: wait a few seconds.")
+            return Self.refusal(of: request, form.next, .tooManyRequests, "Too many attempts: wait a few seconds.")
                 .adding("Retry-After", "\(AttemptLimit().interval.components.seconds)")
         }
     }
 
-    private static func refusal(of request: Request, _ next: Link, _ status: Int, _ complaint: String) -> Response {
+    private static func refusal(of request: Request, _ next: Link, _ status: ProblemStatus, _ complaint: String)
+        -> Response
+    {
         request.wantsJSON
             ? RequestError(status: status, detail: complaint).document
-            : page(next: next, complaint: complaint, status: status)
+            : page(next: next, complaint: complaint, status: status.rawValue)
     }
 
     private static func page(next: Link, complaint: String?, status: Int) -> Response {

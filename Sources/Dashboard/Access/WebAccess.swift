@@ -68,31 +68,41 @@ package final class WebAccess: Sendable {
 
     /// The refusal of a request because of its headers, whatever it asks for.
     func refusal(of request: Request) -> Response? {
-        reason(against: request).map { RequestError.refusal(of: request, 403, $0) }
+        problem(of: request).map { RequestError(status: .forbidden, detail: $0, hint: $1).response(to: request) }
     }
 
     /// Prevents DNS rebinding (see `Request`), and forms of other sites.
-    private func reason(against request: Request) -> String? {
+    private func problem(of request: Request) -> (detail: String, hint: String)? {
         let proxy = rules.proxy.flatMap { $0.isProxy(request) ? $0 : nil }
         let host = request.header("Host")
         if let proxy {
             guard proxy.isAddressed(host) else {
                 let name = (host ?? "").prefix(255)
-                return "This dashboard is not called '\(name)'. The proxy must pass on the name that its clients ask "
-                    + "for, in the header Host, and --public-host must give that name."
+                return (
+                    "This dashboard is not called '\(name)'.",
+                    "The proxy must pass on the name that its clients ask for, in the header Host, and --public-host must "
+                        + "give that name."
+                )
             }
         } else if !rules.needsSession {
             guard request.namesThisMachine else {
                 return rules.proxy != nil
-                    ? "Only requests from the trusted proxy, and requests to localhost or 127.0.0.1, are answered. "
-                        + "This one comes from \(request.peer ?? "an unknown address"), which --trusted-proxy does not name."
-                    : "Without a password, only requests to localhost or 127.0.0.1 are answered."
+                    ? (
+                        "Only requests from the trusted proxy, and requests to localhost or 127.0.0.1, are answered.",
+                        Self.hintOfStranger(request)
+                    )
+                    : (
+                        "Without a password, only requests to localhost or 127.0.0.1 are answered.",
+                        "Use one of these names, or start 'carillon web' with --password-file."
+                    )
             }
         }
         guard request.method == "POST", let origin = request.header("Origin") else { return nil }
         let isOwn =
             if let proxy { proxy.isOwn(origin, of: request) } else { HostName.isOrigin(origin, of: host) }
-        return isOwn ? nil : "Forms of other sites are refused."
+        return isOwn
+            ? nil
+            : ("Forms of other sites are refused.", "Send the form from a page of this dashboard, or without Origin.")
     }
 
     /// The viewer who sent the request; nil if they may not read.
@@ -120,15 +130,19 @@ package final class WebAccess: Sendable {
         return viewer
     }
 
-    /// Why no password admits this request; nil if one does.
-    func reasonAgainstLogin(of request: Request) -> String? {
+    private static func hintOfStranger(_ request: Request) -> String {
+        "This one comes from \(request.peer ?? "an unknown address"), which --trusted-proxy does not name."
+    }
+
+    /// The refusal of a request that no password admits; nil if one does.
+    func refusalOfLogin(_ request: Request) -> RequestError? {
         guard let proxy = rules.proxy, !rules.takesPassword || proxy.isProxy(request) else { return nil }
-        guard proxy.isProxy(request) else {
-            return "Only users named by the trusted proxy are admitted. This request comes from "
-                + "\(request.peer ?? "an unknown address"), which --trusted-proxy does not name."
-        }
-        return "Only users named by the trusted proxy are admitted. "
-            + "It must name each in the header \(proxy.header), once."
+        return RequestError(
+            status: .forbidden,
+            detail: "Only users named by the trusted proxy are admitted.",
+            hint: proxy.isProxy(request)
+                ? "It must name each in the header \(proxy.header), once." : Self.hintOfStranger(request)
+        )
     }
 
     private func viewer(named name: String?, mayChange: Bool, isOfProxy: Bool = false, formToken: String) -> Viewer {

@@ -49,7 +49,7 @@ struct TestPushAction {
     private static func refusal(_ error: PostgresError) -> RequestError {
         error.sqlState == SQLState.duplicateObject
             ? RequestError(
-                status: 422,
+                status: .unprocessableContent,
                 detail: "This form was submitted before with other values.",
                 hint: "Check them and submit the form again."
             )

@@ -28,17 +28,18 @@ final class LiveFeed: Sendable {
 
     func answer(_ request: Request) async -> Response {
         guard let page = request.parameter("page").flatMap({ Link(sent: $0) }) else {
-            return RequestError.refusal(of: request, 400, "'page' is the address of a page.")
+            return RequestError.badRequest("'page' is the address of a page.").response(to: request)
         }
         let wanted = page.request(like: request)
         guard let first = await readPage(wanted) else {
-            return RequestError.refusal(of: request, 404, "There is nothing to show at this address.")
+            return RequestError.notFound("There is nothing to show at this address.").response(to: request)
         }
         guard first.refreshInterval != nil else {
-            return RequestError.refusal(of: request, 404, "This page does not change by itself.")
+            return RequestError.notFound("This page does not change by itself.").response(to: request)
         }
         guard openCount < Self.maxFeeds else {
-            return RequestError.refusal(of: request, 503, "Too many pages update live: reload this page instead.")
+            let detail = "Too many pages update live: reload this page instead."
+            return RequestError(status: .serviceUnavailable, detail: detail).response(to: request)
                 .adding("Retry-After", "30")
         }
         return Response(

@@ -3,6 +3,13 @@ extension PostgresConnection {
     /// Behind a pooler, none would arrive.
     package func listen(to channel: String, _ handler: @escaping @Sendable () -> Void) async throws(PostgresError) {
         heard = handler
-        try await execute(Statement("listen_to_\(channel)", "LISTEN \(channel)"))
+        do throws(PostgresError) {
+            try await execute(Statement("listen_to_\(channel)", "LISTEN \(channel)"))
+        } catch {
+            heard = nil
+            throw error
+        }
     }
+
+    package var isListening: Bool { heard != nil }
 }

@@ -86,9 +86,37 @@ package actor ServiceDatabase {
         _ statement: Statement,
         _ parameters: Parameters,
         _ group: Group,
+        on places: [Int]? = nil,
         _ decode: @Sendable (borrowing Rows) throws -> R
     ) async throws -> R {
-        let index = leastUsed(of: group)
+        try await use(leastUsed(of: group, places), repeats: group.isReading) { connection in
+            try await connection.query(statement, parameters, decode)
+        }
+    }
+
+    /// See `ServiceRunner`.
+    func listen(
+        to channel: String,
+        _ group: Group,
+        on places: [Int]?,
+        _ heard: @escaping @Sendable () -> Void
+    ) async throws -> Bool {
+        for index in indices(of: group, places) {
+            if let connection = lines[index].connection, await connection.isListening { return true }
+        }
+        return try await use(leastUsed(of: group, places), repeats: true) { connection in
+            guard await !connection.isPooled else { return false }
+            try await connection.listen(to: channel, heard)
+            return true
+        }
+    }
+
+    /// - Parameter repeats: whether a statement whose answer was lost may be sent again.
+    private func use<R: Sendable>(
+        _ index: Int,
+        repeats: Bool,
+        _ body: (PostgresConnection) async throws -> R
+    ) async throws -> R {
         lines[index].calls += 1
         defer { lines[index].calls -= 1 }
         var isRepeated = false
@@ -97,10 +125,10 @@ package actor ServiceDatabase {
             do {
                 try await waitForConnection(index)
                 defer { freeConnection(index) }
-                return try await connection.query(statement, parameters, decode)
+                return try await body(connection)
             } catch let error as PostgresError where Self.isLoss(error) {
                 if lines[index].connection === connection { await lost(index, error) }
-                guard group.isReading || error.effect == .nothingDone, !isRepeated, !isClosed else { throw error }
+                guard repeats || error.effect == .nothingDone, !isRepeated, !isClosed else { throw error }
                 isRepeated = true
             }
         }
@@ -174,9 +202,13 @@ package actor ServiceDatabase {
 
     // MARK: Connecting
 
-    private func leastUsed(of group: Group) -> Int {
-        let indices = lines.indices.filter { lines[$0].group.name == group.name }
-        guard let index = indices.min(by: { lines[$0].calls < lines[$1].calls }) else {
+    private func indices(of group: Group, _ places: [Int]?) -> [Int] {
+        let all = lines.indices.filter { lines[$0].group.name == group.name }
+        return places.map { $0.map { all[$0] } } ?? all
+    }
+
+    private func leastUsed(of group: Group, _ places: [Int]?) -> Int {
+        guard let index = indices(of: group, places).min(by: { lines[$0].calls < lines[$1].calls }) else {
             preconditionFailure("there are lines of each group")
         }
         return index

@@ -4,10 +4,14 @@ package struct ServiceRunner: StatementRunner {
 
     private let service: ServiceDatabase
     private let group: ServiceDatabase.Group
+    private let places: [Int]?
 
-    package init(_ service: ServiceDatabase, _ group: ServiceDatabase.Group) {
+    /// - Parameter places: which connections of the group it uses, the preferred ones first; nil: all. Two runners that share a
+    /// connection, and have others to themselves, never wait for each other.
+    package init(_ service: ServiceDatabase, _ group: ServiceDatabase.Group, on places: [Int]? = nil) {
         self.service = service
         self.group = group
+        self.places = places
     }
 
     package func query<R: Sendable>(
@@ -15,7 +19,13 @@ package struct ServiceRunner: StatementRunner {
         _ parameters: Parameters = Parameters(),
         _ decode: @Sendable (borrowing Rows) throws -> R
     ) async throws -> R {
-        try await service.query(statement, parameters, group, decode)
+        try await service.query(statement, parameters, group, on: places, decode)
+    }
+
+    /// Has one of its connections call the handler after notifications on the channel, and when that connection is lost. Returns
+    /// false behind a pooler, where none arrive.
+    package func listen(to channel: String, _ heard: @escaping @Sendable () -> Void) async throws -> Bool {
+        try await service.listen(to: channel, group, on: places, heard)
     }
 
     /// Closes the connections of all groups.

@@ -1,3 +1,4 @@
+import CarillonIO
 import CarillonPostgres
 
 /// Reads the lists of the legacy feedback service. A list whose reading was interrupted, because the connection to the

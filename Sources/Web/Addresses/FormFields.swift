@@ -1,9 +1,11 @@
 /// Names and values in the format of forms (`application/x-www-form-urlencoded`).
 package enum FormFields {
-    /// Reads the fields; nil if one is not valid (see `PercentCode`) or there are more than `limit`.
-    package static func read(_ bytes: some Collection<UInt8>, limit: Int = 64) -> [(name: String, value: String)]? {
+    static let maxFields = 64
+
+    /// Reads the fields; nil if one is not valid (see `PercentCode`) or there are more than `maxFields`.
+    package static func read(_ bytes: some Collection<UInt8>) -> [(name: String, value: String)]? {
         let pairs = bytes.split(separator: UInt8(ascii: "&"))
-        guard pairs.count <= limit else { return nil }
+        guard pairs.count <= maxFields else { return nil }
         var fields: [(name: String, value: String)] = []
         for pair in pairs {
             let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false).map {

@@ -24,14 +24,18 @@ package struct Link: Sendable, Equatable {
         query.compactMap { name, value in value.map { (name, $0) } }
     }
 
-    /// An address that a client sent; nil if it does not belong to this server.
+    /// A header of a response has room for a link that a client sent, also within a parameter of another.
+    static let maxBytes = 4_096
+
+    /// An address that a client sent; nil if it does not belong to this server, or is long.
     package init?(sent text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
         guard let query = FormFields.read(parts.dropFirst().first ?? "".utf8[...]) else { return nil }
         self.init(sent: Substring(parts[0]), query: query)
     }
 
-    /// The address of a request, or the address that it would have with another path; nil if that does not belong to this server.
+    /// The address of a request, or the address that it would have with another path; nil if that does not belong to this server,
+    /// or is long.
     package init?(of request: Request, path: Substring? = nil) {
         self.init(sent: path ?? request.path[...], query: request.query)
     }
@@ -44,6 +48,7 @@ package struct Link: Sendable, Equatable {
             path.append(part)
         }
         self.init(path: path == [""] ? [] : path, query: query, isWhole: true)
+        guard self.text.utf8.count <= Self.maxBytes else { return nil }
     }
 
     private init(path: [String], query: [(name: String, value: String)], isWhole: Bool) {

@@ -38,7 +38,9 @@ struct RouteTable: Sendable {
     }
 
     private static let withoutSlash: Route.Handler = { request in
-        guard let link = Link(of: request, path: request.path.dropLast()) else { return HTTPRefusal.malformed.response }
+        guard let link = Link(of: request, path: request.path.dropLast()) else {
+            return HTTPRefusal.longTarget(limit: Link.maxBytes).response
+        }
         return Response.moved(to: link)
     }
 

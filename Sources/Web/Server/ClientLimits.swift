@@ -14,10 +14,13 @@ package struct ClientLimits: Sendable {
     /// The rest of a refused body is read and discarded, up to this many times `bodyBytes`, because a client that is still writing
     /// does not read the response.
     var discardedBodies = 8
-    /// The maximum size of the request line plus headers, and of a piece of the response.
-    package var memoryPerConnection = 32 * 1024
+    /// The request line plus headers: see `Exchange.memory(on:)`.
+    let headBytes = 32 * 1024
 
     package init() {}
+
+    /// Also for the head of the response, whose longest header is a `Location`: see `Link`.
+    var memoryPerConnection: Int { headBytes + 16 * 1024 }
 
     var maxDiscarded: Int { bodyBytes * discardedBodies }
 }

@@ -20,8 +20,8 @@ struct ConnectionTable {
         /// Whether its request is complete and its response not sent yet.
         var isBusy = false
         var isDismissed = false
-        /// The length of the target of its last request: see `Exchange.length(ofTarget:)`.
-        var targetLength: Int?
+        /// Of its last request.
+        var target: RequestTarget?
     }
 
     private let limit: Int
@@ -47,9 +47,9 @@ struct ConnectionTable {
     mutating func received(_ id: ID, at now: MonotonicInstant) { entries[id]?.activeAt = now }
 
     /// The target of a request has arrived on the connection.
-    mutating func received(_ id: ID, targetOf length: Int?) { entries[id]?.targetLength = length }
+    mutating func received(_ id: ID, _ target: RequestTarget) { entries[id]?.target = target }
 
-    func targetLength(_ id: ID) -> Int? { entries[id]?.targetLength }
+    func target(_ id: ID) -> RequestTarget? { entries[id]?.target }
 
     /// A whole request has arrived on the connection.
     mutating func began(_ id: ID) { entries[id]?.isBusy = true }

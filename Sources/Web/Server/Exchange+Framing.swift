@@ -36,13 +36,6 @@ extension Exchange {
         return hasPlainLines(connection, method, path, length, version)
     }
 
-    /// The length of a target up to its first null character, in bytes. Nil if one of them is not allowed there: all are visible
-    /// ASCII (RFC 9112, 3.2).
-    static func length(ofTarget text: UnsafePointer<CChar>) -> Int? {
-        let bytes = UnsafeBufferPointer(start: text, count: strlen(text))
-        return bytes.allSatisfy { (0x21...0x7e).contains($0) } ? bytes.count : nil
-    }
-
     /// False if a line does not end in CR LF, is folded or contains a null character, or if several spaces follow the method.
     ///
     /// libmicrohttpd 1.0 refuses such lines if it is strict. Earlier versions do not, and join a folded line to the name of its

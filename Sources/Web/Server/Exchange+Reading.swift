@@ -60,6 +60,16 @@ extension Exchange {
             && fields.allSatisfy { $0.name.isCheapToCompare && $0.value.isCheapToCompare }
     }
 
+    /// What libmicrohttpd keeps of a request beside its body: the bytes of its head and of the headers that follow a chunked body, a
+    /// copy of its cookies, and a record of each value.
+    static func memory(on connection: OpaquePointer) -> Int {
+        let (headers, trailers) = (fields(of: connection, .HEADER_KIND), fields(of: connection, .FOOTER_KIND))
+        let cookies = headers.first { $0.name.lowercased() == "cookie" }?.value.utf8.count ?? 0
+        let late = trailers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + ": \r\n".utf8.count }
+        let others = fields(of: connection, .COOKIE_KIND).count + fields(of: connection, .GET_ARGUMENT_KIND).count
+        return cmicrohttp_head_size(connection) + cookies + late + 64 * (headers.count + trailers.count + others)
+    }
+
     private static func peer(of connection: OpaquePointer) -> String? {
         var text = [CChar](repeating: 0, count: 64)
         guard cmicrohttp_peer(connection, &text, text.count) else { return nil }

@@ -59,7 +59,8 @@ final class ExchangeTable: Sendable {
             return receive(uploaded, of: exchange)
         }
         if let refusal = exchange.refusal { return refusal.queue(on: connection) }
-        if let refusal = exchange.bodyRefusal {
+        let late = Exchange.endsConnection(connection) ? refusal(ofMemoryOn: connection) : nil
+        if let refusal = exchange.bodyRefusal ?? late {
             return refuse(refusal, connection, method, path).queue(on: connection)
         }
         switch routes.match(method: String(cString: method), path: String(cString: path)) {
@@ -94,8 +95,8 @@ final class ExchangeTable: Sendable {
 
     /// The target of a request has arrived. libmicrohttpd has not yet separated its query.
     func arrived(_ target: UnsafePointer<CChar>, on connection: OpaquePointer) {
-        let length = Exchange.length(ofTarget: target)
-        connections.withLock { $0.received(ConnectionTable.ID(bitPattern: connection), targetOf: length) }
+        let target = RequestTarget(in: target)
+        connections.withLock { $0.received(ConnectionTable.ID(bitPattern: connection), target) }
     }
 
     /// The headers of a request have arrived.
@@ -109,10 +110,14 @@ final class ExchangeTable: Sendable {
         guard Exchange.isCheapToCompare(connection, method, path) else {
             return HTTPRefusal.costly.response.queue(on: connection)
         }
-        let length = connections.withLock { $0.targetLength(ConnectionTable.ID(bitPattern: connection)) }
-        guard Exchange.isUnambiguous(connection, method, path, length, version) else {
+        if let refusal = refusal(ofMemoryOn: connection) {
+            return refuse(refusal, connection, method, path).queue(on: connection)
+        }
+        let target = connections.withLock { $0.target(ConnectionTable.ID(bitPattern: connection)) }
+        guard Exchange.isUnambiguous(connection, method, path, target?.length, version) else {
             return refuse(.ambiguous, connection, method, path).queue(on: connection)
         }
+        if let refusal = target?.refusal { return refuse(refusal, connection, method, path).queue(on: connection) }
         let announced = Self.header("Content-Length", of: connection).map { Int($0) ?? .max } ?? 0
         var refusal = refusal(of: connection, method, path)
         if refusal == nil, announced > limits.bodyBytes {
@@ -232,6 +237,11 @@ final class ExchangeTable: Sendable {
             return refuse(.malformed, connection, method, path)
         }
         return admission(request)
+    }
+
+    /// With more of it, there might be no room left for the response, after the request was carried out.
+    private func refusal(ofMemoryOn connection: OpaquePointer) -> HTTPRefusal? {
+        Exchange.memory(on: connection) <= limits.headBytes ? nil : .longHead(limit: limits.headBytes)
     }
 
     private func refuse(

@@ -1,3 +1,4 @@
+import CarillonIO
 import CarillonPostgres
 import FoundationEssentials
 import TestSupport
@@ -28,7 +29,7 @@ import Testing
     }
 
     private static func with(
-        _ rights: String = "send,read,tokens",
+        _ rights: String = "send,read,tokens,forget",
         _ body: (Shop, Caller) async throws -> Void
     ) async throws {
         try await Visitor.withOperator([]) { shop, client in
@@ -235,6 +236,62 @@ import Testing
 
     private struct Events: Decodable {
         let cursor: String
+    }
+
+    @Test func `requests that wait for events ask soon after a notification, and otherwise seldom`() async throws {
+        try await Self.with { shop, caller in
+            // A sequence counts also what is rolled back.
+            try await shop.database.run(
+                """
+                SELECT carillon.subscribe('shop', 'c');
+                CREATE SEQUENCE asked;
+                CREATE OR REPLACE FUNCTION carillon.refused_consumer(consumer text) RETURNS carillon.refusal
+                LANGUAGE plpgsql AS $$ BEGIN PERFORM nextval('public.asked'); RETURN NULL; END $$
+                """
+            )
+            func asked() async throws -> Int { try await shop.database.number("SELECT last_value FROM asked") }
+            let (port, headers) = (caller.client.port, caller.headers)
+            async let waiting = RawHTTP.ask(port, "GET /v1/apps/shop/events?consumer=c&wait=30", headers: headers)
+            try await TestLoop.shared.eventually("it has asked, and again once it listened") { try await asked() == 2 }
+            let start = MonotonicInstant.now
+            for number in 3...6 {
+                try await shop.database.run("NOTIFY carillon_events")
+                try await TestLoop.shared.eventually("it asks again") { try await asked() >= number }
+            }
+            // A second for each; without notifications, five.
+            #expect(.now - start < .seconds(16))
+            try await shop.database.run(
+                "SELECT carillon.cancel(carillon.enqueue('shop', '{ab}', 'x')); NOTIFY carillon_events"
+            )
+            let waited = await waiting
+            #expect(waited.contains("\"kind\": \"finished\""), "\(waited)")
+        }
+    }
+
+    @Test func `a program sets a badge, and erases a person, recorded with the name of its token`() async throws {
+        try await Self.with { shop, caller in
+            let token = Shop.token("a1")
+            Self.expect(await caller.post("/tokens", #"{"token": "\#(token)", "owner": "u-1"}"#), "204")
+            Self.expect(await caller.post("/badge", #"{"owner": "u-1", "badge": 7}"#), "200", #"{"tokens":1}"#)
+            Self.expect(await caller.get("/tokens?owner=u-1"), "200", "\"badge\": 7")
+            Self.expect(await caller.post("/badge", #"{"badge": 7}"#), "400", "or null if owner is given, got neither")
+            let negative = await caller.post("/badge", #"{"owner": "u-1", "badge": -1}"#)
+            Self.expect(negative, "400", "enqueue a message with badge_add")
+            Self.expect(
+                await caller.post("/messages", #"{"tokens": ["\#(token)"], "alert": "x", "reference": "u-1"}"#),
+                "201"
+            )
+            Self.expect(await caller.post("/forget", "{}"), "400", "Pass what register_token was given as owner.")
+            let forgotten = await caller.post("/forget", #"{"owner": "u-1"}"#)
+            Self.expect(forgotten, "200", #"{"forgotten":[{"kind": "messages", "removed": 1}"#)
+            Self.expect(forgotten, "200", #"{"kind": "tokens", "removed": 1}"#)
+            Self.expect(await caller.get("/tokens?owner=u-1"), "200", #""tokens": []"#)
+            Self.expect(await caller.get("/messages?reference=u-1"), "200", #"{"messages":[]}"#)
+            let recorded = try await shop.database.rows(
+                "SELECT action, on_behalf_of, source, details FROM carillon.audit WHERE source = 'API'"
+            )
+            #expect(recorded == [#"(forget,"API token test",API,"{""tokens"": 1}")"#])
+        }
     }
 
     @Test func `a token allows its rights only, for its app only, until it expires`() async throws {

@@ -39,7 +39,7 @@ import Testing
         mayEnd.open()
         try await first
         let error = await #expect(throws: RequestError.self) { try await second }
-        #expect(error?.status == 503)
+        #expect(error?.status == .serviceUnavailable)
         try await turns.with("one") {}
     }
 

@@ -16,7 +16,9 @@ import Testing
 
     @Test func `a login leads to a page of this server only`() {
         #expect(LoginForm(Array("next=%2Fapps".utf8)).next == LoginForm.page("/apps"))
-        for text in ["next=https%3A%2F%2Fevil.example", "next=", "password=x"] {
+        for text in [
+            "next=https%3A%2F%2Fevil.example", "next=", "password=x", "next=%2F" + String(repeating: "x", count: 4_096),
+        ] {
             #expect(LoginForm(Array(text.utf8)).next == LoginForm.page(nil), "\(text)")
         }
     }

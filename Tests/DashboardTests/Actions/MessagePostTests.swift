@@ -121,7 +121,7 @@ import Testing
         (#""dedupe_for": "long""#, "Argument \"dedupe_for\" takes an interval, such as \"1 hour\", got \"long\"."),
     ])
     func `a member of the wrong type is named, with what it takes`(member: String, detail: String) async throws {
-        try await refused("{\(member), \"alert\": \"hi\"}", detail: detail, hint: "The page docs/enqueue.md")
+        try await refused("{\(member), \"alert\": \"hi\"}", detail: detail, hint: "The pages docs/http.md and")
     }
 
     @Test func `a body that is no JSON is refused with what is wrong in it`() async throws {

@@ -49,7 +49,9 @@ import Testing
     }
 
     @Test func `only what a statement was told is the fault of a request`() {
-        for (state, status) in [(SQLState.badValue, 400), (SQLState.undefinedObject, 404)] {
+        for (state, status) in [
+            (SQLState.badValue, ProblemStatus.badRequest), (SQLState.undefinedObject, .notFound),
+        ] {
             #expect(RequestError(PostgresError(.server, "no", sqlState: state))?.status == status)
             #expect(RequestError(PostgresError(.unreachable, "no", sqlState: state))?.status == nil)
         }

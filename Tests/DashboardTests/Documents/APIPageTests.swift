@@ -46,6 +46,31 @@ import Testing
             .expect(APIRoute.all.map(Self.row), after: "| request | right |", before: "\n\n", skipping: 1)
     }
 
+    @Test func `the page lists every status of a refusal`() throws {
+        try GeneratedPage("docs/http.md").expect(
+            ProblemStatus.allCases.map { "| \($0.rawValue) | \($0.meaning) |" },
+            after: "| status | meaning |",
+            before: "\n\n",
+            skipping: 1
+        )
+    }
+
+    @Test func `the page, the command and the database know every right`() async throws {
+        let page = try GeneratedPage("docs/http.md").text
+        for right in APIRoute.Right.allCases { #expect(page.contains("\n| `\(right.rawValue)` | to "), "\(right)") }
+        let help = try GeneratedPage("docs/cli.md").text
+        let choice = APIRoute.Right.allCases.map(\.rawValue).joined(separator: #"\|"#)
+        #expect(help.contains("`--right \(choice)`"))
+        try await TestDatabase.with(.schema) { database in
+            try await database.run("INSERT INTO carillon.apps (name) VALUES ('a')")
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.run("SELECT carillon.create_api_token('a', 'x', rights => '{none}')")
+            }
+            let rights = APIRoute.Right.allCases.map(\.rawValue).joined(separator: ", ")
+            #expect(error?.message.contains("takes one or more of \(rights), got") == true, "\(error?.message ?? "")")
+        }
+    }
+
     @Test func `a route takes arguments of its function, and all that the function requires`() async throws {
         try await TestDatabase.with(.schema) { database in
             for route in APIRoute.all + [.unversioned] {

@@ -1,4 +1,5 @@
 import CarillonWeb
+import FoundationEssentials
 import TestSupport
 import Testing
 
@@ -11,6 +12,30 @@ import Testing
         for path in DashboardClient.routes {
             let name = path.replacing("{name}", with: "NAME").replacing("{id}", with: "ID")
             #expect(reference.contains("`\(name)`"), "docs/http.md lacks \(path)")
+        }
+    }
+
+    private struct Value: Decodable {
+        init(from decoder: any Decoder) {}
+    }
+
+    @Test func `the reference has the members of every page`() async throws {
+        let reference = try GeneratedPage("docs/http.md").text
+        let section = try #require(reference.split(separator: "\n## ").first { $0.hasPrefix("Reading\n") })
+        let rows = section.matches(of: /\n\| `(\/[^`]*)` \| (.*) \| (.*) \|/)
+        try await Visitor.withOperator([]) { _, client in
+            for row in rows where row.output.1 != "/messages/ID" {
+                let query = row.output.1 == "/trace" ? "?q=u" : ""
+                let path = String(row.output.1.replacing("NAME", with: "shop")) + query
+                let answer = await client.get(path, json: true)
+                #expect(answer.status == "200", "\(path): \(answer.body)")
+                let members = try JSONDecoder().decode([String: Value].self, from: Data(answer.body.utf8)).keys
+                let cells = row.output.2 + row.output.3
+                for name in members where !name.hasSuffix("_precision") {
+                    #expect(cells.contains("`\(name)`") || cells.contains("`\(name)="), "\(path) has \(name)")
+                }
+            }
+            #expect(rows.count > 10)
         }
     }
 

@@ -48,7 +48,7 @@ import Testing
         let token = try await token()
         try await refused("\(token), 'send', 'update_activity', '{}'", "22023", #"argument "content_state" takes"#)
         try await refused("\(token), 'tokens', 'list_tokens', '{}'", "22023", #"argument "owner" takes"#)
-        try await refused("\(token), 'read', 'peek_events', '{}'", "42704", #"argument "consumer" takes"#)
+        try await refused("\(token), 'read', 'peek_events', '{}'", "22023", #"argument "consumer" takes"#)
     }
 
     @Test func `each call is for the app of the token`() async throws {

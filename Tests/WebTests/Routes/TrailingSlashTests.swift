@@ -28,4 +28,15 @@ import Testing
         #expect(answer.hasPrefix("HTTP/1.1 \(address == nil ? 404 : 308) "), "\(answer)")
         #expect(answer.firstMatch(of: /Location: (.*)\r\n/).map { String($0.output.1) } == address, "\(answer)")
     }
+
+    @Test func `an address that is too long for a header of the answer leads nowhere`() async throws {
+        let server = WebServer(host: "127.0.0.1", port: 0, routes: Self.routes)
+        try server.start()
+        defer { server.stop() }
+        for (bytes, status) in [(4_096, "308"), (4_097, "414")] {
+            let name = String(repeating: "x", count: bytes - "/apps/".utf8.count)
+            let answer = await RawHTTP.ask(server.port, "GET /apps/\(name)/")
+            #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(answer.prefix(300))")
+        }
+    }
 }

@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION carillon.create_api_token(
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     target CONSTANT carillon.apps := carillon.app_to_change(app);
-    known CONSTANT text[] := '{send,read,tokens}'::text[];
+    known CONSTANT text[] := '{send,read,tokens,forget}'::text[];
     chosen CONSTANT text[] := coalesce(rights, '{send}');
     -- Two random UUIDs: 244 random bits.
     token CONSTANT text := 'carillon_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
@@ -34,8 +34,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.create_api_token IS
-    'Creates a token with which a program can use the HTTP API for this app, with some of the rights send, read and tokens: send '
-    'by default. Returns the token, which cannot be shown again.';
+    'Creates a token with which a program can use the HTTP API for this app, with some of the rights send, read, tokens and '
+    'forget: send by default. Returns the token, which cannot be shown again.';
 
 CREATE OR REPLACE FUNCTION carillon.remove_api_token(app text, name text, on_behalf_of text DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -75,6 +75,10 @@ BEGIN
     ELSIF needs <> ALL (used.rights) THEN
         RAISE EXCEPTION USING ERRCODE = '28T01', MESSAGE = format('the token lacks the right %L', needs),
             HINT = 'The owner of the schema creates one that has it with: carillon api-token create --right';
+    END IF;
+    IF needs = 'forget' THEN
+        -- audit then says which program has erased a person.
+        PERFORM carillon.act_for('API token ' || used.name);
     END IF;
     IF current_setting('transaction_read_only') = 'off' AND (used.last_used_at > now() - interval '1 hour') IS NOT TRUE THEN
         UPDATE carillon.api_tokens t SET last_used_at = now() WHERE t.ctid = (

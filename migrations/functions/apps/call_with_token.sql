@@ -46,6 +46,7 @@ DECLARE
     content bytea;
     refusal carillon.refusal;
 BEGIN
+    PERFORM set_config('carillon.source', 'API', true);
     app := target.name;
     IF app IS NULL THEN
         answer := to_jsonb(CASE WHEN EXISTS (SELECT FROM carillon.api_tokens t WHERE t.digest = token_digest)
@@ -109,7 +110,7 @@ CREATE OR REPLACE FUNCTION carillon.page_size(max_rows integer) RETURNS integer
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     IF max_rows NOT BETWEEN 1 AND 1000 THEN
-        PERFORM carillon.refuse(carillon.refusal('max_rows', 'a number from 1 to 1000', max_rows::text));
+        PERFORM carillon.refuse(carillon.refusal('max_rows', 'a number from 1 to 1000', max_rows::text, 'Leave it out for 100.'));
     END IF;
     RETURN coalesce(max_rows, 100);
 END

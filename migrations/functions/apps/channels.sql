@@ -27,7 +27,8 @@ BEGIN
         ORDER BY c.reference <> channel, c.app_id LIMIT 2);
     IF cardinality(matches) = 0 THEN
         refusal := carillon.refusal('channel', 'the reference or the id of a channel', quote_literal(channel),
-            'Request one with carillon.request_channel, or record one that Apple has with carillon.record_channel.', '42704');
+            'Request one with carillon.request_channel, or record one that Apple has with carillon.record_channel.',
+            CASE WHEN channel IS NULL THEN '22023' ELSE '42704' END);
     ELSIF target IS NULL AND cardinality(matches) = 2 AND (matches[1]).app_id <> (matches[2]).app_id THEN
         refusal := carillon.refusal('app', 'the name of an app if several have the channel', NULL);
     ELSE

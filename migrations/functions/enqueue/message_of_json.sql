@@ -49,7 +49,7 @@ BEGIN
                 WHEN member.type = 'timestamptz'::regtype THEN 'a time, such as "2026-11-22T11:45:00Z"'
                 WHEN member.type = 'interval'::regtype THEN 'an interval, such as "1 hour"'
                 ELSE 'a string' END,
-            member.value::text, 'The page docs/sql.md says what each argument takes.');
+            member.value::text, 'The pages docs/http.md and docs/sql.md say what each argument takes.');
     END LOOP;
     RETURN NULL;
 END
@@ -62,16 +62,17 @@ CREATE OR REPLACE FUNCTION carillon.check_object(
 ) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
+    hint CONSTANT text :=
+        coalesce('The members are: ' || nullif(array_to_string(members, ', '), '') || '.', 'It has no members.');
     unknown text;
 BEGIN
     IF jsonb_typeof(object) IS DISTINCT FROM 'object' THEN
-        RETURN carillon.refusal(argument, 'a JSON object', left(coalesce(object::text, 'null'), 40));
+        RETURN carillon.refusal(argument, 'a JSON object', left(coalesce(object::text, 'null'), 40), hint);
     END IF;
     SELECT k.name INTO unknown FROM jsonb_object_keys(object) AS k(name)
     WHERE k.name <> ALL (members) ORDER BY k.name LIMIT 1;
     IF FOUND THEN
-        RETURN carillon.refusal(argument, takes, 'a member ' || to_json(left(unknown, 80)),
-            coalesce('The members are: ' || nullif(array_to_string(members, ', '), '') || '.', 'It has no members.'));
+        RETURN carillon.refusal(argument, takes, 'a member ' || to_json(left(unknown, 80)), hint);
     END IF;
     RETURN carillon.unfit_member(object, names, types, false);
 END

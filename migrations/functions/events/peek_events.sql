@@ -11,7 +11,7 @@ CREATE OR REPLACE FUNCTION carillon.peek_events(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     IF n NOT BETWEEN 1 AND 1000 THEN
-        PERFORM carillon.refuse(carillon.refusal('n', 'a number from 1 to 1000', n::text));
+        PERFORM carillon.refuse(carillon.refusal('n', 'a number from 1 to 1000', n::text, 'Leave it out for 100.'));
     END IF;
     BEGIN
         SELECT jsonb_agg(to_jsonb(e)) INTO events FROM carillon.take_events(consumer, n, coalesce(app, '')) e;
@@ -48,10 +48,10 @@ BEGIN
     ELSIF cardinality(chosen) = 0 THEN
         refusal := carillon.unknown_app(acknowledge_events.app);
     ELSIF subscription IS NULL THEN
-        refusal := carillon.refusal('consumer', 'the name of a consumer', quote_literal(consumer),
-            'Call carillon.subscribe first.', '42704');
+        refusal := carillon.unknown_consumer(consumer);
     ELSIF (cursor ~ E'^([0-9]{1,18}(\\.[0-9]{1,9})?(,|$))*$') IS NOT TRUE THEN
-        refusal := carillon.refusal('cursor', 'the cursor that came with the events', quote_literal(cursor));
+        refusal := carillon.refusal('cursor', 'the cursor that came with the events', quote_literal(cursor),
+            'Pass it as it came.');
     END IF;
     PERFORM carillon.refuse(refusal);
     WITH returned AS (

@@ -17,6 +17,15 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.kinds_of IS 'Internal: returns the kinds of events that the bits stand for; null if these are all.';
 
+-- A null names nothing that could be unknown.
+CREATE OR REPLACE FUNCTION carillon.unknown_consumer(consumer text) RETURNS carillon.refusal
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT carillon.refusal('consumer', 'the name of a consumer', quote_literal(consumer),
+        CASE WHEN consumer IS NULL THEN 'Pass the name that was passed to carillon.subscribe.'
+            ELSE 'Call carillon.subscribe first.' END, CASE WHEN consumer IS NULL THEN '22023' ELSE '42704' END)
+$$;
+COMMENT ON FUNCTION carillon.unknown_consumer IS 'Internal: builds the error for a consumer that follows nothing.';
+
 -- The consumer of a webhook belongs to it: see webhooks.sql. A null is refused elsewhere.
 CREATE OR REPLACE FUNCTION carillon.refused_consumer(consumer text) RETURNS carillon.refusal
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$

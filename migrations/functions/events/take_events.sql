@@ -172,8 +172,7 @@ BEGIN
         EXIT WHEN missing <= 0;
     END LOOP;
     IF NOT is_known THEN
-        refusal := carillon.refusal('consumer', 'the name of a consumer', quote_literal(consumer),
-            'Call carillon.subscribe first.', '42704');
+        refusal := carillon.unknown_consumer(consumer);
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument, HINT = refusal.hint;
     END IF;
 END

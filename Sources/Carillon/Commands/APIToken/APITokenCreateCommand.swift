@@ -10,7 +10,7 @@ extension Command {
         discussion: """
             The token is shown only once: the database stores its SHA-256. --right names what it allows, and may be repeated:
             send enqueues, cancels and publishes; read tells what became of messages, and returns events; tokens registers,
-            lists and removes device tokens. docs/http.md describes the API.
+            lists and removes device tokens, and sets badges; forget erases a person. docs/http.md describes the API.
             """,
         arguments: [Argument("NAME", "What the token is for.")],
         required: [.app],
