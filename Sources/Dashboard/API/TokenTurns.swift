@@ -3,14 +3,15 @@ import CarillonPostgres
 
 /// Lets each API token have one call at a time at PostgreSQL, so that it leaves a connection to others.
 actor TokenTurns {
-    private struct Line {
-        var queue = CallQueue<CheckedContinuation<Bool, Never>>()
-        var calls = 0
+    struct Line {
+        fileprivate var queue = CallQueue<CheckedContinuation<Bool, Never>>()
+        /// Those that run or wait.
+        fileprivate(set) var calls = 0
     }
 
     private let longestWait: Duration
     /// By the digest of the token.
-    private var lines: [String: Line] = [:]
+    private(set) var lines: [String: Line] = [:]
 
     init(longestWait: Duration) { self.longestWait = longestWait }
 

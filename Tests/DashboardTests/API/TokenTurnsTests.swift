@@ -8,7 +8,8 @@ import Testing
 @Suite struct TokenTurnsTests {
     @Test func `a token has one call at a time, and others do not wait for it`() async throws {
         let turns = TokenTurns(longestWait: .seconds(60))
-        let (mayEnd, running) = (Gate(), Guarded(0))
+        let mayEnd = Gate()
+        let running = Guarded(0)
         func call() async throws -> Int {
             try await turns.with("one") {
                 let others = running.withLock { running in
@@ -20,11 +21,14 @@ import Testing
                 return others
             }
         }
-        async let calls = [call(), call(), call()]
-        try await TestLoop.shared.eventually("one runs") { running.withLock { $0 } == 1 }
+        async let first = call()
+        async let second = call()
+        async let third = call()
+        try await TestLoop.shared.eventually("all have come") { await turns.lines["one"]?.calls == 3 }
         #expect(try await turns.with("two") { true })
         mayEnd.open()
-        #expect(try await calls == [1, 1, 1])
+        let others = [try await first, try await second, try await third]
+        #expect(others == [1, 1, 1])
     }
 
     @Test func `a call that has waited too long for those of its token is not made`() async throws {
@@ -36,6 +40,7 @@ import Testing
         }
         await began.pass()
         async let second: Void = turns.with("one") { Issue.record("it was made") }
+        try await TestLoop.shared.eventually("the second waits") { await turns.lines["one"]?.calls == 2 }
         mayEnd.open()
         try await first
         do {
