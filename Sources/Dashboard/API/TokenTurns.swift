@@ -3,15 +3,14 @@ import CarillonPostgres
 
 /// Lets each API token have one call at a time at PostgreSQL, so that it leaves a connection to others.
 actor TokenTurns {
-    struct Line {
-        fileprivate var queue = CallQueue<CheckedContinuation<Bool, Never>>()
-        /// Those that run or wait.
-        fileprivate(set) var calls = 0
+    private struct Line {
+        var queue = CallQueue<CheckedContinuation<Bool, Never>>()
+        var calls = 0
     }
 
     private let longestWait: Duration
     /// By the digest of the token.
-    private(set) var lines: [String: Line] = [:]
+    private var lines: [String: Line] = [:]
 
     init(longestWait: Duration) { self.longestWait = longestWait }
 
@@ -32,6 +31,9 @@ actor TokenTurns {
             throw error
         }
     }
+
+    /// How many calls of a token run or wait.
+    func calls(of digest: String) -> Int { lines[digest]?.calls ?? 0 }
 
     /// Returns false if it has waited too long.
     private func begin(_ digest: String) async -> Bool {

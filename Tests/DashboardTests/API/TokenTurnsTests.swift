@@ -24,7 +24,7 @@ import Testing
         async let first = call()
         async let second = call()
         async let third = call()
-        try await TestLoop.shared.eventually("all have come") { await turns.lines["one"]?.calls == 3 }
+        try await TestLoop.shared.eventually("all have come") { await turns.calls(of: "one") == 3 }
         #expect(try await turns.with("two") { true })
         mayEnd.open()
         let others = [try await first, try await second, try await third]
@@ -40,7 +40,7 @@ import Testing
         }
         await began.pass()
         async let second: Void = turns.with("one") { Issue.record("it was made") }
-        try await TestLoop.shared.eventually("the second waits") { await turns.lines["one"]?.calls == 2 }
+        try await TestLoop.shared.eventually("the second waits") { await turns.calls(of: "one") == 2 }
         mayEnd.open()
         try await first
         do {
