@@ -6,24 +6,30 @@ import Testing
 
 /// What API tokens leave to each other.
 @Suite struct TokenTurnsTests {
+    private final class Running: Sendable {
+        private let count = Guarded(0)
+
+        /// Returns how many calls ran when it did, with itself.
+        func call(_ turns: TokenTurns, _ mayEnd: Gate) async throws -> Int {
+            try await turns.with("one") {
+                let all = count.withLock { count in
+                    count += 1
+                    return count
+                }
+                await mayEnd.pass()
+                count.withLock { $0 -= 1 }
+                return all
+            }
+        }
+    }
+
     @Test func `a token has one call at a time, and others do not wait for it`() async throws {
         let turns = TokenTurns(longestWait: .seconds(60))
         let mayEnd = Gate()
-        let running = Guarded(0)
-        func call() async throws -> Int {
-            try await turns.with("one") {
-                let others = running.withLock { running in
-                    running += 1
-                    return running
-                }
-                await mayEnd.pass()
-                running.withLock { $0 -= 1 }
-                return others
-            }
-        }
-        async let first = call()
-        async let second = call()
-        async let third = call()
+        let running = Running()
+        async let first = running.call(turns, mayEnd)
+        async let second = running.call(turns, mayEnd)
+        async let third = running.call(turns, mayEnd)
         try await TestLoop.shared.eventually("all have come") { await turns.calls(of: "one") == 3 }
         #expect(try await turns.with("two") { true })
         mayEnd.open()
