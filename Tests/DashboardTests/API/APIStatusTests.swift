@@ -72,7 +72,7 @@ import Testing
     private static let token = String(repeating: "ab", count: 32)
     private static let activity = #""tokens": ["\#(token)"], "content_state": {"score": 1}"#
 
-    private static let media = #"{"tokens": ["\#(token)"], "attributes": {"title": "x"}}"#
+    private static let media = #"{"tokens": ["\#(token)"], "attributes": {"id": "radio"}}"#
 
     private static func samples(message: Int) -> [String: Sample] {
         [
