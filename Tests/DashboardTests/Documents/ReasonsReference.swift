@@ -40,9 +40,11 @@ struct ReasonsReference {
             |---|---|---|---|---|
             \(rows.joined(separator: "\n"))
 
-            A reason that is not in this table is from a gateway, and Carillon records it unchanged. Three names are not reasons of
-            failures: `Superseded` means that a newer push replaced this one before it was sent. In metrics, `Expired` means that the
-            push was not sent before `expires_at`, and `OtherReasons` counts the reasons of an app beyond 64.
+            A reason that is not in this table is new at Apple, or the gateway is not Apple's. It is recorded unchanged, and its
+            status decides what follows: 429 and 5xx are retried, 410 means a dead token, 403 holds the app, and after any other
+            status the push fails. Three names are not reasons of failures: `Superseded` means that a newer push replaced this one
+            before it was sent. In metrics, `Expired` means that the push was not sent before `expires_at`, and `OtherReasons`
+            counts the reasons of an app beyond 64.
 
             `make docs` generates this page from the program.
 

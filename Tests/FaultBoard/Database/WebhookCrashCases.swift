@@ -10,7 +10,7 @@ import Testing
     private enum Point: CaseIterable {
         /// The claims wait for a lock.
         case claim
-        /// The claims are committed, and the events of their batches are being read.
+        /// The claims have taken their events, and wait for another lock to read them.
         case read
         /// The receiver has the batches. It accepts them after the crash.
         case post
@@ -52,7 +52,7 @@ import Testing
         case .claim:
             try await crash(scene, end, in: "carillon.claim_webhooks", before: "untaken_events IN EXCLUSIVE MODE")
         case .read:
-            try await crash(scene, end, in: "carillon.webhook_batch", before: "events IN ACCESS EXCLUSIVE MODE")
+            try await crash(scene, end, in: "carillon.claim_webhooks", before: "events IN ACCESS EXCLUSIVE MODE")
         case .post:
             try await enqueueHeld(in: scene)
             try await crash(scene, end)

@@ -93,12 +93,13 @@ import Testing
             "default_partition_rows", "queue_depth", "scheduled_depth", "broadcast_progress", "message_status",
             "message_jobs", "failed_jobs", "trace",
             "search_owner", "search_reference", "search_token", "unsearched_apps", "next_due", "token_counts",
-            "feedback_schedule", "newest_activities", "apps_of_caller",
+            "feedback_schedule", "newest_activities", "apps_of_caller", "untaken_depth",
         ],
         "carillon_operator": [
             "pause_app", "resume_app", "limit_app", "cancel_message", "count_failures", "requeue_batch",
             "dismiss_batch",
             "preview_message", "send_test", "call_with_token", "pause_webhook", "resume_webhook", "redeliver_webhook",
+            "count_redelivery",
         ],
         "carillon_app": [
             "submit", "submit_activity", "submit_media", "cancel", "cancel_messages", "cancel_found",
@@ -121,7 +122,7 @@ import Testing
         "carillon_worker": [
             "maintain_step", "default_partition_rows", "queue_depth", "scheduled_depth", "next_due", "find_cancelled",
             "as_reaper", "apps_of_caller", "record_on_behalf", "installation_state", "claim_webhooks", "webhook_batch",
-            "settle_webhook", "seconds_to_webhook",
+            "settle_webhook", "seconds_to_webhook", "untaken_depth", "store_metrics",
         ],
     ]
 
