@@ -10,7 +10,7 @@ struct ExportRules: Sendable {
         case ready(ServiceURL)
     }
 
-    private static let maxExcerpt = 200
+    private static let maxExcerpt = 200  // bytes
 
     private struct Requested: Decodable { let statusUrl: String }
 
@@ -87,8 +87,9 @@ struct ExportRules: Sendable {
         CommandError(.failed, "Apple's export service \(what).")
     }
 
-    /// For a terminal. Whoever is asked could send the token back.
+    /// For a terminal. Whoever is asked could send the token back. By bytes: a character may be all of the text.
     private func excerpt(_ text: String) -> String {
-        String(text.replacing(token.token, with: "***").prefix(Self.maxExcerpt)).visible
+        let bytes = Array(text.utf8).replacing(Array(token.token.utf8), with: Array("***".utf8))
+        return String(decoding: bytes.prefix(Self.maxExcerpt), as: UTF8.self).visible
     }
 }
