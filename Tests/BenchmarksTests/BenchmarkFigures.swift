@@ -38,6 +38,11 @@ enum BenchmarkFigures {
             "  with 10,000 apps, of a core", "    and its sessions in PostgreSQL",
             "  with 10,000 paused apps that have rows, of a core", "    and its sessions in PostgreSQL",
         ],
+        "events": [
+            "one-token rows of an app without a consumer a second",
+            "one-token rows of an app whose events are followed a second", "rate with a consumer / without one",
+            "events taken a second by one session",
+        ],
         "wal": [
             "WAL of a one-token row: by an INSERT of all rows", "  by its claim and its settlement",
             "  from the INSERT to its result",

@@ -163,8 +163,9 @@ final class APIEndpoint: Sendable {
         case .object: return Response(json: value.text + "\n")
         case .member(let name, _): return Response(json: JSONValue.object([(name, value)]).text + "\n")
         case .first: return Response(json: value.text + "\n")
-        case .nothing where result.notices.isEmpty: return Response(status: 204)
-        case .nothing:
+        case .nothing: return Response(status: 204)
+        case .notices where result.notices.isEmpty: return Response(status: 204)
+        case .notices:
             let answer: JSONValue = ["notices": result.notices]
             return Response(json: answer.text + "\n")
         }

@@ -210,7 +210,7 @@ extension APIRoute {
                 APIField("token", .token, required: true), APIField("owner", .string), APIField("kind", .string),
                 APIField("expires_at", .time),
             ],
-            answer: .nothing
+            answer: .notices
         ),
         APIRoute(
             name: "list_tokens",

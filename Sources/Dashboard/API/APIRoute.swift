@@ -20,6 +20,8 @@ struct APIRoute: Sendable {
         /// The first row of the result; 404 without one.
         case first(APIType)
         case nothing
+        /// What the database noticed, if anything.
+        case notices
     }
 
     /// The path of the app, with which most routes begin.

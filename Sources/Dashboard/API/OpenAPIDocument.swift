@@ -81,7 +81,8 @@ struct OpenAPIDocument: JSONConvertible {
                 ]
             case .object(let type), .first(let type): [("200", answer("Done", type))]
             case .member(let name, let type): [("200", answer("Done", .record([name: type])))]
-            case .nothing:
+            case .nothing: [("204", ["description": "Done"])]
+            case .notices:
                 [
                     ("200", answer("Done, with remarks", .record(["notices": .list(.string)]))),
                     ("204", ["description": "Done"]),

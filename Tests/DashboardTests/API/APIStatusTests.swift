@@ -115,6 +115,8 @@ import Testing
         },
         "forget": [Sample(path: "/forget", body: #"{"owner": "u"}"#)],
         "get_events": [Sample(path: "/events?consumer=none")],
+        // A kind that this version does not know is noticed.
+        "register_token": [Sample(path: "/tokens", body: #"{"token": "\#(token)", "kind": "spatial"}"#)],
         "acknowledge_events": [Sample(path: "/events/acknowledge", body: #"{"consumer": "none", "cursor": ""}"#)],
     ]
 

@@ -83,7 +83,7 @@ import Testing
                 Self.expect(await caller.get(place), "404", "The app has no such message.")
             }
             Self.expect(await caller.get("/trace?reference=none"), "200", "no message of this app")
-            Self.expect(await caller.get("/trace?reference=none&since=junk"), "400", "The page docs/sql.md says")
+            Self.expect(await caller.get("/trace?reference=none&since=junk"), "400", "and docs/sql.md say")
             let exactlyOne = "takes exactly one of owner, token, reference and message_id"
             Self.expect(await caller.get("/trace"), "400", exactlyOne)
             Self.expect(await caller.get("/trace?reference=r-1"), "200", "{\"trace\":[{", "\"event\": \"scheduled\"")

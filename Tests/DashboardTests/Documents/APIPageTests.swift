@@ -33,6 +33,7 @@ import Testing
         case .member(let name, _): "`\(name)`"
         case .first: "the message"
         case .nothing: "status 204"
+        case .notices: "status 204, or `notices`"
         }
     }
 
@@ -107,7 +108,7 @@ import Testing
             var type: APIType? =
                 switch route.answer {
                 case .first(let type), .object(let type), .member(_, let type): type
-                case .message, .nothing: nil
+                case .message, .nothing, .notices: nil
                 }
             if case .record(let members)? = type, members.first?.key == "events" { type = members.first?.value }
             if case .list(let element)? = type { type = element }

@@ -103,7 +103,7 @@ import Testing
                 #expect(json.contains("\"events\":\(events),\"events_precision\":\"at least\""), "\(json)")
                 #expect(await client.get(path).body.contains("at least "), "\(path)")
             }
-            #expect(await client.get("/webhooks/crm").body.contains("at least 5,002 events wait, the oldest for "))
+            #expect(await client.get("/webhooks/crm").body.contains("At least 5,002 events wait, the oldest for "))
         }
         #expect(try await shop.run("webhook", "show", "crm").output.contains("6,002 events wait"))
     }

@@ -40,10 +40,10 @@ import Testing
         try await database.run(
             """
             INSERT INTO carillon.exported_metrics (app_id, day, push_type, status, count)
-            VALUES (1, now() - interval '13 months', 'alert', 'old', 1), (1, now() - interval '11 months', 'alert', 'new', 1);
-            CALL carillon.maintain()
+            VALUES (1, now() - interval '13 months', 'alert', 'old', 1), (1, now() - interval '11 months', 'alert', 'new', 1)
             """
         )
+        try await database.run("CALL carillon.maintain()")
         #expect(try await database.rows("SELECT status FROM carillon.delivery_metrics") == ["(new)"])
         try await database.run("DELETE FROM carillon.apps")
         #expect(try await database.rows("SELECT status FROM carillon.exported_metrics") == [])

@@ -116,7 +116,7 @@ import Testing
             )
             for (arguments, events) in [
                 ("owner => 'me'", "registered c1, in broadcasts c1, not known"),
-                ("token => 'c1'", "registered c1, in broadcasts c1, not known"),
+                ("token => 'c1'", "registered c1, in broadcasts c1, owner c1, not known"),
                 ("token => 'c2'", "not registered c2, not known"), ("reference => 'r'", "enqueued, waiting"),
                 ("message_id => 300", "not found"), ("message_id => 101", "not found"),
                 ("message_id => 100", "enqueued, sent"),

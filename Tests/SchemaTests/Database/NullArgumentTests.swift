@@ -68,6 +68,7 @@ import Testing
             ["requeue_failures('demo'", "requeue_batch\(batch)", "count_failures\(batch), action => 'requeue'"]
         ),
         Example("include_delivered", not: "true", ["requeue_failures('demo'"]),
+        Example("max_rows_read", not: "1", ["count_redelivery('hook', '-infinity'"]),
         Example("everything", not: "true", ["requeue_failures("]),
         Example("max_rows_read", not: "4001", ["search_reference('oldest'", "search_token('ee'"]),
         Example(
@@ -92,7 +93,9 @@ import Testing
             (1, 'dc', 'media_start', 0, NULL);
         INSERT INTO carillon.channels (app_id, reference, policy, channel_id, state) VALUES (1, 'final', 0, 'AAAA', 'ready');
         SELECT carillon.enqueue('demo', '{ab}', 'First', dedupe_key => 'taken');
-        SELECT carillon.subscribe('demo', 'follower'), carillon.note_dead(1, '{ab,cd}', ARRAY[now(), now()]);
+        SELECT carillon.subscribe('demo', 'follower'), carillon.add_webhook('hook', 'demo', 'https://a.example/'),
+            carillon.note_dead(1, '{ab,cd}', ARRAY[now(), now()]);
+        SELECT carillon.note_dead(1, '{ba}', ARRAY[now()]);
         INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at, attempt)
         SELECT nextval('carillon.messages_id_seq'), 1, '{ab}', '{}', now() + interval '1 day', n FROM generate_series(1, 2) n;
         INSERT INTO carillon.split_messages (app_id, id, last_id, lane, jobs, tokens, reference)

@@ -237,15 +237,14 @@ BEGIN
             SELECT count(*), sum(bytes_of_names + coalesce(octet_length(to_json(e.reference)::text), 0)
                 + coalesce(octet_length(e.token), 0) + coalesce(octet_length(to_json(e.reason)::text), 0))
             INTO taken_events, bytes FROM carillon.events_in(batch, app, app_name) AS e;
-            IF taken_events <= 1 OR (bytes > max_bytes) IS NOT TRUE THEN
-                RETURN nullif(batch, '{}');
-            END IF;
+            EXIT WHEN taken_events <= 1 OR (bytes > max_bytes) IS NOT TRUE;
             RAISE EXCEPTION USING ERRCODE = 'BATCH', MESSAGE = 'undo';
         EXCEPTION
             WHEN SQLSTATE 'BATCH' THEN
                 max_events := greatest(1, taken_events * max_bytes * 9 / (bytes * 10));
         END;
     END LOOP;
+    RETURN nullif(batch, '{}');
 END
 $$;
 COMMENT ON FUNCTION carillon.next_batch IS

@@ -134,7 +134,7 @@ COMMENT ON FUNCTION carillon.token_counts IS
 
 -- untaken_depth() reads the oldest rows. Whether a split message has ended takes as long as its jobs are many, so this is looked up
 -- for the first few only, one for each 100 rows that may be read. The batch of a webhook is taken, but not accepted.
-CREATE OR REPLACE FUNCTION carillon.untaken_depth(app text, consumer text, max_rows_read bigint DEFAULT 1000)
+CREATE OR REPLACE FUNCTION carillon.untaken_depth(app text, consumer text, max_rows_read bigint)
 RETURNS TABLE (events bigint, events_precision text, oldest_at timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
