@@ -63,7 +63,7 @@ package actor WebhookRunner {
     package func run() async {
         defer { limit?.cancel() }
         var backOff = BackOff(from: .seconds(1), to: .seconds(30))
-        while !isStopping {
+        while !isStopping, !Task.isCancelled {
             do {
                 try await withConnection { connection in
                     backOff.reset()
@@ -71,11 +71,11 @@ package actor WebhookRunner {
                     try await self.work(on: connection, once: false)
                 }
             } catch {
-                if isStopping { return }
+                if isStopping || Task.isCancelled { return }
                 lost(error)
                 if let error = error as? PostgresError, error.isOfStatement { await tries.spend() }
                 let next = MonotonicInstant.now + backOff.next(using: &random)
-                while .now < next, !isStopping { await bell.wait(until: next, on: loop) }
+                while .now < next, !isStopping, !Task.isCancelled { await bell.wait(until: next, on: loop) }
             }
         }
     }
@@ -183,6 +183,7 @@ package actor WebhookRunner {
     /// Returns after something has happened, or at that time; throws the error of an attempt that could not be settled.
     private func rest(until end: MonotonicInstant?) async throws {
         await bell.wait(until: end, on: loop)
+        try Task.checkCancellation()
         if let error = failure.take() { throw error }
     }
 

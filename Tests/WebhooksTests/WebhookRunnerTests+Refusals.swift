@@ -15,27 +15,15 @@ extension WebhookRunnerTests {
         EXECUTE FUNCTION public.refuse()
         """
     private static let reading = """
-        ALTER FUNCTION carillon.webhook_batch RENAME TO webhook_batch_before;
-        CREATE FUNCTION carillon.webhook_batch(webhook bigint, batch_id uuid) RETURNS SETOF carillon.event
-        LANGUAGE plpgsql SECURITY DEFINER AS $$
-        BEGIN
-            IF webhook = 2 THEN
-                RAISE EXCEPTION USING ERRCODE = 'P0001', MESSAGE = 'not these';
-            END IF;
-            RETURN QUERY SELECT * FROM carillon.webhook_batch_before(webhook, batch_id);
-        END $$
+        DO $do$ BEGIN EXECUTE replace(pg_get_functiondef('carillon.webhook_batch'::regproc), E'BEGIN\\n',
+            E'BEGIN IF webhook = 2 THEN RAISE EXCEPTION USING ERRCODE = ''P0001'', MESSAGE = ''not these''; END IF;\\n');
+        END $do$
         """
     private static let settling = """
-        ALTER FUNCTION carillon.settle_webhook RENAME TO settle_webhook_before;
-        CREATE FUNCTION carillon.settle_webhook(webhook bigint, batch_id uuid, attempt integer, error text,
-            wait_seconds double precision, pauses boolean, slow boolean) RETURNS boolean
-        LANGUAGE plpgsql SECURITY DEFINER AS $$
-        BEGIN
-            IF webhook = 2 AND error IS NULL THEN
-                RAISE EXCEPTION USING ERRCODE = 'P0001', MESSAGE = 'not these';
-            END IF;
-            RETURN carillon.settle_webhook_before(webhook, batch_id, attempt, error, wait_seconds, pauses, slow);
-        END $$
+        CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN RAISE EXCEPTION USING ERRCODE = 'P0001', MESSAGE = 'not these'; END $$;
+        CREATE TRIGGER refuse BEFORE UPDATE ON carillon.webhooks FOR EACH ROW
+        WHEN (OLD.id = 2 AND OLD.batch IS NOT NULL AND NEW.batch IS NULL) EXECUTE FUNCTION public.refuse()
         """
 
     @Test(arguments: [taking, reading, settling])
