@@ -71,7 +71,11 @@ import Testing
         try await Self.waiting(.end(after: .seconds(20))) { database, proxy, connection, source, statement in
             await proxy.freeze()
             let start = MonotonicInstant.now
-            source.silentHost.left(connection.server)
+            // As a worker would that has just found out: what was found before this session was silent says nothing about it.
+            try await TestLoop.shared.eventually("the session has left it") {
+                source.silentHost.left(connection.server)
+                return await connection.isClosed
+            }
             let other = await #expect(throws: PostgresError.self) { try await statement.value }
             #expect(other?.isSilence == true && MonotonicInstant.now - start < .seconds(15))
         }
