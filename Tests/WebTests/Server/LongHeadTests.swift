@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("DELETE /hello HTTP/1.1\r\nHost: t\r\nContent-Length: 1\r\n\r\nx", "405"),
+        ("DELETE /hello HTTP/1.1\r\nHost: t\r\nContent-Length: 1\r\n\r\nx", "405")
     ])
     func `a connection serves the next request after a refusal`(request: String, status: String) async throws {
         try await Self.with { port, _ in
