@@ -55,11 +55,9 @@ import Testing
             #expect(arrived.filter { $0.token.hasPrefix("f1") }.map(\.status) == [503, 200])
             // A reason that is not known is shown as it is, and its status decides what follows.
             let results = try await queue.database.rows(
-                "SELECT reference, sent, failed, attempts, last_status, last_reason FROM carillon.results ORDER BY 1"
+                "SELECT reference, sent, failed, attempts FROM carillon.results ORDER BY 1"
             )
-            #expect(
-                results == ["(a1,1,0,1,,)", "(e1,0,1,1,400,SpatialRetired)", "(f1,1,0,2,503,SpatialAsleep)"]
-            )
+            #expect(results == ["(a1,1,0,1)", "(e1,0,1,1)", "(f1,1,0,2)"])
             #expect(
                 try await queue.database.rows("SELECT reference, status, reason FROM carillon.failures")
                     == ["(e1,400,SpatialRetired)"]

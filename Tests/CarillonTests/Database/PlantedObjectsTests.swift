@@ -303,13 +303,14 @@ import Testing
         let id = try await watcher.number(
             "SELECT carillon.enqueue('shop', ARRAY['aa'], 'x', run_at => now() + interval '1 hour')"
         )
+        _ = try await watcher.value("carillon.add_webhook('page', 'shop', 'https://127.0.0.1:1/')")
         try await DashboardClient.with(url, in: shop.folder, ["--local-changes", "--show-contents", "readers"]) {
             dashboard,
             _ in
             for path in DashboardClient.pages + [
                 "/apps/shop", "/scheduled?app=shop", "/messages/\(id)", "/messages/\(id)/cancel?app=shop",
                 "/trace?q=\(Shop.token("dead"))", "/trace?q=\(id)", "/failures/requeue?app=shop&since=1d",
-                "/failures/dismiss?app=shop&since=1d",
+                "/failures/dismiss?app=shop&since=1d", "/webhooks/page", "/webhooks/page/redeliver?since=2h",
             ] {
                 let page = await dashboard.get(path).body
                 #expect(!page.isEmpty && !page.contains("lanted: "), "\(path): \(page)")
@@ -324,6 +325,8 @@ import Testing
                 ("/apps/shop/limits", "max_rate=50&max_attempts=3"), ("/messages/\(id)/cancel", "app=shop"),
                 ("/failures/requeue", "app=shop&\(times)"), ("/failures/dismiss", "app=shop&\(times)"),
                 ("/test", push + "&preview=yes"), ("/test", push + "&send=yes"),
+                ("/webhooks/page/pause", "reason=x"), ("/webhooks/page/resume", ""),
+                ("/webhooks/page/redeliver", "since=1"),
             ] {
                 let done = await dashboard.post(path, "form_token=\(token)&\(form)", headers: cookie)
                 #expect(["200", "303"].contains(done.status), "\(path): \(done.head)\(done.body)")
