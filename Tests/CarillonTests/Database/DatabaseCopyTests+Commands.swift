@@ -16,7 +16,7 @@ extension DatabaseCopyTests {
         let commands = [
             "send --app shop --token aa --alert x --wait 0s", "broadcast --app shop --alert x --wait 0s",
             "failures requeue --yes", "channel create r --app shop --wait 0s", "webhook redeliver crm --since 2h",
-            "webhook resume crm", "webhook add other --app shop --url https://127.0.0.1:1/",
+            "webhook resume crm", "webhook add other --app shop --allow-private --url https://127.0.0.1:1/",
         ]
         for command in commands {
             let run = try await shop.run(command.split(separator: " ").map(String.init))

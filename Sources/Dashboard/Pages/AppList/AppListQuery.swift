@@ -14,10 +14,8 @@ struct AppListQuery {
     }
 
     func run() async throws -> AppListView {
-        async let followers = after == nil ? Followers.read(from: database) : nil
-        return AppListView(
-            apps: try await AppStatus.bounded(after: after, maxRows: Int64(Self.pageLength), from: database),
-            followers: try await followers
-        )
+        // One after the other: with a query that waits for a connection, the page would fail when the first host is left.
+        let apps = try await AppStatus.bounded(after: after, maxRows: Int64(Self.pageLength), from: database)
+        return AppListView(apps: apps, followers: after == nil ? try await Followers.read(from: database) : nil)
     }
 }

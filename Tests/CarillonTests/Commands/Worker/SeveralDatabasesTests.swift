@@ -75,6 +75,8 @@ import Testing
     @Test(.shop) func `a signing key that apps of two databases have uses one provider token`() async throws {
         try await TestDatabase.with(.schema) { other in
             try await other.connection.addApp("shop", topic: Shop.topic, to: shop.gateway)
+            // Both are copies of one database.
+            try await other.run("UPDATE carillon.installation SET id = gen_random_uuid()")
             let text = CredentialText(
                 privateKey: try APNsSimulator.makeSigningKey(),
                 keyID: "ABC123DEFG",
