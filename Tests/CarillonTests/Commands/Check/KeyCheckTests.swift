@@ -92,9 +92,11 @@ import Testing
             "provider_tokens": ["certificate_id", "issued_at", "rests_until"],
             "export_tokens": ["app_id", "team_id", "not_after"],
             "webhooks": [
-                "id", "name", "subscription_id", "url", "ca", "allows_private", "old_secret_until", "paused_reason",
+                "id", "name", "subscription_id", "url", "ca", "allows_private", "old_secret_until", "paused_at",
+                "paused_by",
+                "paused_reason",
                 "created_at", "batch", "batch_id", "batch_at", "attempts", "next_attempt_at", "failing_since",
-                "is_slow", "last_error", "accepted_at",
+                "failed_at", "is_slow", "last_error", "accepted_at",
             ],
         ]
         for (table, columns) in CheckStatements.secrets where !columns.isEmpty {
