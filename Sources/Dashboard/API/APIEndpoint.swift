@@ -52,7 +52,6 @@ final class APIEndpoint: Sendable {
     private let changing: ServiceRunner
     private let loop: EventLoop
     private let observer: DashboardConfiguration.Observer
-    private let shares = TokenShares()
     private let readingTurns = TokenTurns(longestWait: .seconds(5))
     private let changingTurns = TokenTurns(longestWait: .seconds(10))
     private let unknown: UnknownTokens
@@ -89,9 +88,7 @@ final class APIEndpoint: Sendable {
         let end = MonotonicInstant.now + call.wait
         let first = try await run(call, route)
         guard first.isEmpty, .now < end else { return first }
-        guard shares.take(call.digest) else { throw WaitingRequests.tooMany }
-        defer { shares.free(call.digest) }
-        return try await waiting.with { bell in
+        return try await waiting.with(call.digest) { bell in
             while true {
                 let isListening = try await changing.listen(to: EventNotifications.channel) { [waiting] in
                     waiting.ring()

@@ -1,36 +1,53 @@
 import CarillonIO
 
-/// The requests that wait for events: few, because each asks the database again and again. One listening connection wakes them all.
+/// The requests that wait for events: few, because each asks the database again and again, and of one API token half of them. One
+/// listening connection wakes them all.
 final class WaitingRequests: Sendable {
+    struct Place: Sendable {
+        let digest: String
+        let bell: Bell
+    }
+
     static let limit = 32
-    static let tooMany = RequestError(
-        status: .serviceUnavailable,
-        detail: "Too many requests wait for events.",
-        hint: "Try again later, or without the parameter wait."
-    )
+    static let share = limit / 2
 
     private struct State {
-        var bells: [Int: Bell] = [:]
+        var places: [Int: Place] = [:]
         var last = 0
     }
 
     private let state = Guarded(State())
 
     /// Calls the body with a bell that rings when events were stored. Throws if too many requests wait already.
-    func with<R>(_ body: (Bell) async throws -> R) async throws -> R {
+    ///
+    /// - Parameter digest: of the token.
+    func with<R>(_ digest: String, _ body: (Bell) async throws -> R) async throws -> R {
         let bell = Bell()
-        let number: Int? = state.withLock { state in
-            guard state.bells.count < Self.limit else { return nil }
-            state.last += 1
-            state.bells[state.last] = bell
-            return state.last
+        guard let number = take(Place(digest: digest, bell: bell)) else {
+            throw RequestError(
+                status: .serviceUnavailable,
+                detail: "Too many requests wait for events.",
+                hint: "Try again later, or without the parameter wait."
+            )
         }
-        guard let number else { throw Self.tooMany }
-        defer { _ = state.withLock { $0.bells.removeValue(forKey: number) } }
+        defer { free(number) }
         return try await body(bell)
     }
 
+    /// Returns nil if there is no place.
+    func take(_ place: Place) -> Int? {
+        state.withLock { state in
+            let ofToken = state.places.values.count { $0.digest == place.digest }
+            guard state.places.count < Self.limit, ofToken < Self.share else { return nil }
+            state.last += 1
+            state.places[state.last] = place
+            return state.last
+        }
+    }
+
+    func free(_ number: Int) { _ = state.withLock { $0.places.removeValue(forKey: number) } }
+
     func ring() {
-        for bell in state.withLock({ Array($0.bells.values) }) { bell.ring() }
+        for place in state.withLock({ Array($0.places.values) }) { place.bell.ring() }
     }
 }

@@ -59,12 +59,13 @@ import Testing
     }
 
     @Test func `a token has half of the places for requests that wait for events`() {
-        let shares = TokenShares()
-        for _ in 0..<TokenShares.share { #expect(shares.take("one")) }
-        #expect(!shares.take("one"))
-        for _ in 0..<TokenShares.share { #expect(shares.take("two")) }
-        #expect(!shares.take("three"))
-        shares.free("two")
-        #expect(!shares.take("one") && shares.take("three"))
+        let waiting = WaitingRequests()
+        func take(_ digest: String) -> Int? { waiting.take(WaitingRequests.Place(digest: digest, bell: Bell())) }
+        for _ in 0..<WaitingRequests.share { #expect(take("one") != nil) }
+        #expect(take("one") == nil)
+        let places = (0..<WaitingRequests.share).compactMap { _ in take("two") }
+        #expect(places.count == WaitingRequests.share && take("three") == nil)
+        waiting.free(places[0])
+        #expect(take("one") == nil && take("three") != nil)
     }
 }
