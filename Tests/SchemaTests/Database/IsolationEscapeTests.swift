@@ -68,6 +68,41 @@ import Testing
         }
     }
 
+    /// Any login may create a type in `pg_temp`, and casts of it, which are found without a schema.
+    @Test func `no cast that an isolated role has created runs with the rights of another`() async throws {
+        try await IsolationTests.isolated { database, role async throws in
+            try await database.run("CREATE TYPE pg_temp.trap AS ENUM ('x')")
+            for type in ["json", "jsonb", "text"] {
+                try await database.run(
+                    """
+                    CREATE FUNCTION pg_temp.as_\(type)(pg_temp.trap) RETURNS \(type) LANGUAGE plpgsql
+                    AS $$ BEGIN RAISE 'a cast ran as %', current_user; END $$;
+                    CREATE CAST (pg_temp.trap AS \(type)) WITH FUNCTION pg_temp.as_\(type)(pg_temp.trap) AS ASSIGNMENT
+                    """
+                )
+            }
+            let trap = "'x'::pg_temp.trap"
+            let calls = [
+                "push_each('demo', '{aa}', ARRAY[\(trap)])", "push('demo', '{aa}', \(trap))",
+                "push('demo', '{aa}', \(trap), 1, NULL)", "enqueue('demo', '{aa}', \(trap))",
+                "enqueue('demo', '{aa}', payload => \(trap))", "enqueue('demo', '{aa}', payloads => ARRAY[\(trap)])",
+                "broadcast('demo', \(trap))", "start_activity('demo', '{aa}', 'A', \(trap), \(trap))",
+                "update_activity('demo', '{aa}', \(trap))", "end_activity('demo', '{aa}', '{}', alert => \(trap))",
+                "start_media('demo', '{aa}', \(trap))", "publish('demo', 'theirs', \(trap))",
+            ]
+            for call in calls {
+                let error = await #expect(throws: PostgresError.self, "\(call)") {
+                    try await database.value("carillon.\(call)")
+                }
+                let expected =
+                    call.hasPrefix("push_each")
+                    ? "argument \"payloads\" takes an array of text, json or jsonb, got trap[]"
+                    : "a cast ran as \(role)"
+                #expect(error?.message == expected, "\(call)")
+            }
+        }
+    }
+
     @Test func `a role that is isolated in one database can do nothing in another of the same cluster`() async throws {
         try await IsolationTests.isolated { first, role async throws in
             #expect(try await first.value("carillon.enqueue('demo', '{aa}', 'x') IS NOT NULL") == "true")

@@ -340,4 +340,16 @@ import Testing
         #expect(definers.allSatisfy { $0.hasSuffix(",t)") }, "\(definers)")
         #expect(definers.contains("(cancel_messages,t)"))
     }
+
+    /// Casts and operators that the caller has created for a type would run with the rights of the owner. push_each() refuses
+    /// types that are not PostgreSQL's.
+    @Test(.demo) func `a function that runs as its owner takes arguments of known types`() async throws {
+        let definers = try await database.rows(
+            """
+            SELECT p.proname FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.prosecdef AND EXISTS (
+                SELECT FROM unnest(p.proargtypes::oid[]) AS a(type) JOIN pg_type t ON t.oid = a.type WHERE t.typtype = 'p')
+            """
+        )
+        #expect(definers == ["(push_each)"])
+    }
 }

@@ -83,6 +83,11 @@ DECLARE
     refusal carillon.refusal;
     one record;
 BEGIN
+    -- A role that makes a type can make casts of it, too. None of these may run with the rights of this function.
+    IF pg_typeof(payloads) <> ALL ('{text[],character varying[],json[],jsonb[]}'::regtype[]) THEN
+        refusal := carillon.refusal('payloads', 'an array of text, json or jsonb', pg_typeof(payloads)::text);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
     BEGIN
         -- An assignment converts an array of any type, and does nothing to json[].
         IF pg_typeof(payloads) = 'jsonb[]'::regtype THEN
