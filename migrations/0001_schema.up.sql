@@ -152,7 +152,9 @@ CREATE TABLE carillon.audit (
     action       text NOT NULL,
     app          text,
     details      jsonb NOT NULL DEFAULT '{}',
-    CONSTRAINT audit_on_behalf_of_has_1_to_255_bytes CHECK (octet_length(on_behalf_of) BETWEEN 1 AND 255)
+    CONSTRAINT audit_on_behalf_of_has_1_to_255_bytes CHECK (octet_length(on_behalf_of) BETWEEN 1 AND 255),
+    -- Pages show many rows.
+    CONSTRAINT audit_details_is_256_kb_at_most CHECK (octet_length(details::text) <= 262144)
 );
 CREATE INDEX audit_by_app ON carillon.audit (app, id);
 -- For maintenance, which deletes old rows.

@@ -97,6 +97,27 @@ import Testing
         #expect(try await database.value("SELECT length(paused_reason) FROM carillon.apps") == "1000")
     }
 
+    @Test func `what audit records of a change has a limit, however long the arguments are`() async throws {
+        try await database.run(
+            """
+            SET carillon.on_behalf_of = 'ann'; SET ROLE carillon_app;
+            SELECT carillon.subscribe('demo', 'c', array_fill('failed'::text, '{100000}') || '{sent}'::text[]);
+            RESET ROLE;
+            SELECT carillon.add_webhook('w', 'demo', 'https://example.com/', array_fill('sent'::text, '{100000}'))
+            """
+        )
+        #expect(
+            try await database.rows("SELECT details ->> 'kinds' FROM carillon.audit ORDER BY id DESC LIMIT 2")
+                == [#"("[""sent""]")"#, #"("[""sent"", ""failed""]")"#]
+        )
+        let error = await #expect(throws: PostgresError.self) {
+            try await database.run(
+                "SELECT carillon.record_change('test', 'demo', jsonb_build_object('text', repeat('x', 262144)))"
+            )
+        }
+        #expect(error?.constraint == "audit_details_is_256_kb_at_most")
+    }
+
     @Test func `a gateway is no longer than a host name and a port can be`() async throws {
         for column in ["gateway", "feedback_gateway"] {
             let error = await #expect(throws: PostgresError.self) {

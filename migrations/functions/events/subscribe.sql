@@ -112,7 +112,8 @@ BEGIN
     END IF;
     INSERT INTO carillon.subscriptions AS s (app_id, consumer, mask) VALUES (chosen[1], subscribe.consumer, bits)
     ON CONFLICT ON CONSTRAINT subscriptions_consumer_is_unique DO NOTHING RETURNING s.id INTO subscription;
-    PERFORM carillon.record_on_behalf('subscribe', chosen[1], jsonb_build_object('consumer', consumer, 'kinds', kinds));
+    PERFORM carillon.record_on_behalf('subscribe', chosen[1], jsonb_build_object('consumer', consumer,
+        'kinds', carillon.kinds_of(bits)));
     IF subscription IS NULL THEN
         UPDATE carillon.subscriptions s SET mask = bits
         WHERE s.app_id = chosen[1] AND s.consumer = subscribe.consumer;

@@ -85,8 +85,8 @@ BEGIN
     INSERT INTO carillon.webhooks AS w (name, subscription_id, url, ca, allows_private, secret)
     VALUES (add_webhook.name, added.subscription_id, add_webhook.url, add_webhook.ca, coalesce(allow_private, false), added.secret)
     RETURNING w.* INTO added;
-    PERFORM carillon.record_webhook('add', added, jsonb_build_object('url', added.url, 'kinds', kinds,
-        'allow_private', nullif(added.allows_private, false)));
+    PERFORM carillon.record_webhook('add', added, jsonb_build_object('url', added.url,
+        'kinds', carillon.kinds_of(carillon.mask_of(kinds)), 'allow_private', nullif(added.allows_private, false)));
     NOTIFY carillon_events;
     RETURN added.secret;
 END
