@@ -102,6 +102,24 @@ import Testing
         )
     }
 
+    /// POST /messages takes these members.
+    @Test(arguments: ["existing", "error", "null"])
+    func `a key that is taken is noticed, whatever strict and on_duplicate say`(onDuplicate: String) async throws {
+        let token = try await token()
+        func call(_ alert: String, _ other: String = "") -> String {
+            "\(token), 'send', 'enqueue', '{tokens,alert,strict,on_duplicate}', key => 'k', "
+                + #"body => '{"tokens": ["ab"], "alert": "\#(alert)"\#(other)}'"#
+        }
+        let other = #", "strict": false, "on_duplicate": "\#(onDuplicate)""#
+        for (members, isNew) in [("", "t"), (other, "f"), ("", "f")] {
+            let call = "carillon.call_with_token(\(call("x", members)))"
+            #expect(try await database.rows("SELECT is_new FROM \(call)") == ["(\(isNew))"])
+        }
+        for members in ["", other] {
+            try await refused(call("y", members), "42710", "has this key and a different body")
+        }
+    }
+
     @Test func `the last use of a token is noted once an hour`() async throws {
         let call = "carillon.call_with_token(\(try await token()), 'read', 'list_channels', '{}')"
         let used = "SELECT last_used_at > now() - interval '1 minute', xmin FROM carillon.api_tokens"

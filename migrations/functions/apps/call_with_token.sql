@@ -31,7 +31,8 @@ COMMENT ON FUNCTION carillon.callable IS
 
 -- call_with_token() reads the body as JSON only once the token is known, because anybody can send one. `parameters` are those of
 -- the path and the query; `members` are the names that the body may have. `key` becomes the dedupe_key. A message without tokens
--- is refused: strict is true. For an unknown token, app is null, and answer says why.
+-- is refused: strict is true. If a key is taken, note_request() needs a null, so on_duplicate is left out. For an unknown token,
+-- app is null, and answer says why.
 CREATE OR REPLACE FUNCTION carillon.call_with_token(
     token_digest bytea, needs text, routine text, members text[], INOUT app text DEFAULT NULL, body text DEFAULT NULL,
     parameters jsonb DEFAULT NULL, key text DEFAULT NULL, OUT answer jsonb, OUT is_new boolean
@@ -69,11 +70,11 @@ BEGIN
     IF has_key THEN
         PERFORM carillon.check_installation();
     END IF;
-    arguments := callee.required || request || coalesce(parameters, '{}');
+    arguments := (callee.required || request || coalesce(parameters, '{}')) - '{strict,on_duplicate}'::text[];
     content := CASE WHEN key IS NOT NULL THEN sha256(convert_to(routine || arguments, 'UTF8')) END;
     IF has_key THEN
         arguments := arguments || jsonb_build_object('dedupe_key', coalesce(key, arguments ->> 'dedupe_key'))
-            || CASE WHEN 'strict' = ANY (callee.names) THEN '{"strict": true}' ELSE '{}' END::jsonb - 'on_duplicate';
+            || CASE WHEN 'strict' = ANY (callee.names) THEN '{"strict": true}' ELSE '{}' END::jsonb;
     END IF;
     BEGIN
         EXECUTE carillon.call_of(routine, arguments, callee.names, callee.types) INTO answer USING target.name, arguments;
