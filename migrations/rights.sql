@@ -138,7 +138,7 @@ BEGIN
                 register_token unregister_token check_choice set_badge is_token token invalid_token token_kinds check_kind
                 note_unknown usual_end is_usual token_text push_types
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app list_of_apps
-                list_tokens list_channels page_size'),
+                list_tokens list_channels list_messages page_size'),
             ('carillon_app, carillon_worker', 'check_installation'),
             ('carillon_app, carillon_reader, carillon_tenant, carillon_worker', 'event_kinds kinds_of'),
             ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker',

@@ -1,16 +1,14 @@
-import Glibc
-
 /// An address of IPv4 or IPv6, of which it is known who may have it.
 package struct NetworkAddress: Sendable, CustomStringConvertible {
     /// What is not a host of the public internet: addresses of this machine, of private networks, for many receivers, and for
-    /// special purposes (RFC 6890 and IANA's registries).
-    private static let reserved: [(prefix: [UInt8], bits: Int)] = [
+    /// special purposes (RFC 6890 and IANA's registries). The list in public_addresses.sql is made from it.
+    static let reserved: [(prefix: [UInt8], bits: Int)] = [
         ([0], 8), ([10], 8), ([100, 64], 10), ([127], 8), ([169, 254], 16), ([172, 16], 12), ([192, 0, 0], 24),
         ([192, 0, 2], 24), ([192, 88, 99], 24), ([192, 168], 16), ([198, 18], 15), ([198, 51, 100], 24),
         ([203, 0, 113], 24), ([224], 3),
     ]
     /// Within 2000::/3. 2001::/23 and 2002::/16 include tunnels to any IPv4 address.
-    private static let reserved6: [(prefix: [UInt8], bits: Int)] = [
+    static let reserved6: [(prefix: [UInt8], bits: Int)] = [
         ([0x20, 0x01, 0x00], 23), ([0x20, 0x01, 0x0d, 0xb8], 32), ([0x20, 0x02], 16), ([0x3f, 0xff], 20),
     ]
     /// What stands before an IPv4 address: mapped addresses, and those of NAT64 (RFC 6052).
@@ -26,21 +24,6 @@ package struct NetworkAddress: Sendable, CustomStringConvertible {
         self.bytes =
             Self.embedding.contains { bytes.count == 16 && bytes.starts(with: $0) }
             ? Array(bytes.suffix(4)) : bytes
-    }
-
-    /// Nil if the host of a URL is a name.
-    package init?(hostOf url: String) {
-        guard let start = url.firstRange(of: "://")?.upperBound else { return nil }
-        let rest = url[start...]
-        let host = rest.hasPrefix("[") ? rest.dropFirst().prefix { $0 != "]" } : rest.prefix { !":/?".contains($0) }
-        var bytes = [UInt8](repeating: 0, count: 16)
-        if inet_pton(AF_INET, String(host), &bytes) == 1 {
-            self.init(Array(bytes.prefix(4)))
-        } else if inet_pton(AF_INET6, String(host), &bytes) == 1 {
-            self.init(bytes)
-        } else {
-            return nil
-        }
     }
 
     /// Whether it may be a host of the public internet.

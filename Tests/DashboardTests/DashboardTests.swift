@@ -53,7 +53,7 @@ import Testing
                 """
                 INSERT INTO carillon.tokens (app_id, token) SELECT 1, lpad(to_hex(n), 64, '0') FROM generate_series(1, 2500) n;
                 SELECT carillon.broadcast('shop', 'hi');
-                SELECT carillon.add_webhook('crm', 'shop', 'https://127.0.0.1:1/')
+                SELECT carillon.add_webhook('crm', 'shop', 'https://a.example/')
                 """
             )
             let pages =

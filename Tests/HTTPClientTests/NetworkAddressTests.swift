@@ -1,6 +1,8 @@
-import CarillonHTTPClient
 import Glibc
+import TestSupport
 import Testing
+
+@testable import CarillonHTTPClient
 
 @Suite struct NetworkAddressTests {
     private static func address(_ text: String) -> NetworkAddress {
@@ -30,6 +32,19 @@ import Testing
     ])
     func `an address of this machine, a private network or a special purpose may not`(text: String) {
         #expect(!Self.address(text).isPublic)
+    }
+
+    /// `make docs` writes it.
+    @Test func `PostgreSQL has the same list`() throws {
+        let ranges = [(NetworkAddress.reserved, 4), (NetworkAddress.reserved6, 16)].flatMap { list, size in
+            list.map { range in
+                let bytes = range.prefix + Array(repeating: 0, count: size - range.prefix.count)
+                return "\(NetworkAddress(bytes))".replacing(/(:0)+$/, with: "::") + "/\(range.bits)"
+            }
+        }
+        let list = ranges.map { "        '\($0)'" }.joined(separator: ",\n")
+        try GeneratedPage("migrations/functions/events/public_addresses.sql")
+            .expect([list], after: "(ARRAY[", before: "\n    ]::inet[]")
     }
 
     @Test func `an address is written as people know it`() {

@@ -272,7 +272,7 @@ struct WebFill {
             INSERT INTO carillon.audit (on_behalf_of, source, action, app, details, at)
             SELECT 'anna', 'dashboard', 'set limits', 'bench ' || n % 100, '{"max_rate": 1000, "max_attempts": 10}', now() - n * interval '1 minute'
             FROM generate_series(1, 10000) n;
-            SELECT carillon.add_webhook('\(Self.webhook)', '\(smallName)', 'https://127.0.0.1:1/');
+            SELECT carillon.add_webhook('\(Self.webhook)', '\(smallName)', 'https://a.example/');
             INSERT INTO carillon.events (id, app_id, sent, sent_token)
             SELECT nextval('carillon.event_ids'), a.id, ARRAY[n], ARRAY[pg_temp.token_of(n)]
             FROM generate_series(1, \(rows / 100)) n, carillon.apps a WHERE a.name = '\(smallName)';

@@ -26,8 +26,9 @@ extension CommandError {
         }
     }
 
-    /// What hints of the schema name, and the commands that do the same.
+    /// What hints of the schema name, and the commands and options that do the same.
     static let commands: [(object: String, command: String)] = [
+        ("allow_private => true", "--\(Option.allowPrivate.flag)"),
         ("The view carillon.webhook_status", Command.webhookList.title),
         ("carillon.remove_webhook", Command.webhookRemove.title),
         ("carillon.remove_api_token", Command.apiTokenRemove.title),

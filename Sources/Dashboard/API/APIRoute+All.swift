@@ -52,10 +52,12 @@ extension APIRoute {
             method: .get,
             path: "/messages",
             right: .read,
-            summary: "Returns the state of each message with a reference.",
-            function: "message_status",
-            parameters: [APIField("reference", .string, required: true)],
-            answer: .member("messages", .list(messageStatus))
+            summary: "Lists the messages with a reference, with their states, by id.",
+            function: "list_messages",
+            parameters: [
+                APIField("reference", .string, required: true), APIField("after", .integer), maxRows,
+            ],
+            answer: .object(.record(["messages": .list(messageStatus), "next": .integer]))
         ),
         APIRoute(
             name: "cancel",
@@ -290,7 +292,8 @@ extension APIRoute {
 
     // MARK: What several have
 
-    private static let page = [APIField("after", .string), APIField("max_rows", .range(1...1_000))]
+    private static let maxRows = APIField("max_rows", .range(1...1_000))
+    private static let page = [APIField("after", .string), maxRows]
 
     private static let content = [
         APIField("alert", .textOrObject), APIField("badge", .integer), APIField("sound", .string),

@@ -41,6 +41,7 @@ extension Routines {
             File("functions/enqueue/submit_publication.sql", Files.submit_publication_sql),
             File("functions/events/note_events.sql", Files.note_events_sql),
             File("functions/events/peek_events.sql", Files.peek_events_sql),
+            File("functions/events/public_addresses.sql", Files.public_addresses_sql),
             File("functions/events/subscribe.sql", Files.subscribe_sql),
             File("functions/events/take_events.sql", Files.take_events_sql),
             File("functions/events/webhooks.sql", Files.webhooks_sql),

@@ -90,7 +90,7 @@ import Testing
                 INSERT INTO carillon.results (message_id, app_id, failed, reference) VALUES (900, 1, 1, 'nobody');
                 INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
                 SELECT 901, max(id), '{aa}', '{}', now() + interval '1 day' FROM carillon.apps;
-                SELECT carillon.add_webhook('crm', 'other', 'https://127.0.0.1:1/');
+                SELECT carillon.add_webhook('crm', 'other', 'https://127.0.0.1:1/', NULL, true);
                 INSERT INTO carillon.certificates (name, certificate, private_key)
                 SELECT 'spare', c.certificate, c.private_key FROM carillon.certificates c WHERE c.name = 'shop'
                 """

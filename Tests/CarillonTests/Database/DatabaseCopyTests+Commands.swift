@@ -9,8 +9,8 @@ extension DatabaseCopyTests {
         try await shop.database.run(
             """
             UPDATE carillon.installation SET database_oid = database_oid + 1;
-            SELECT carillon.add_webhook('crm', 'shop', 'https://127.0.0.1:1/'), carillon.note_dead(1, '{aa}', ARRAY[now()]),
-                carillon.register_token('shop', 'ab')
+            SELECT carillon.add_webhook('crm', 'shop', 'https://127.0.0.1:1/', NULL, true),
+                carillon.note_dead(1, '{aa}', ARRAY[now()]), carillon.register_token('shop', 'ab')
             """
         )
         let commands = [

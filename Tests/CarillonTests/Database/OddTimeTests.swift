@@ -77,7 +77,7 @@ import Testing
         INSERT INTO carillon.sent_pushes (app_id, message, token, apns_id) VALUES (1, '{1}', '{ab}', '{NULL}');
         INSERT INTO carillon.untaken_events (subscription_id, event_id, mask, events)
         SELECT s.id, 1000, s.mask, 1 FROM carillon.subscriptions s;
-        SELECT carillon.add_webhook('crm', 'shop', 'https://127.0.0.1:1/');
+        SELECT carillon.add_webhook('crm', 'shop', 'https://127.0.0.1:1/', NULL, true);
         SELECT carillon.note_dead(1, '{ab}', ARRAY[now()]);
         SELECT carillon.claim_webhooks(1)
         """

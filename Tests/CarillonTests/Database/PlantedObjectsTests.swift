@@ -232,7 +232,7 @@ import Testing
         let port = try #require(shop.gateway.channelPort)
         try await shop.database.run(
             """
-            SELECT carillon.add_webhook('hook', 'shop', 'https://127.0.0.1:1/');
+            SELECT carillon.add_webhook('hook', 'shop', 'https://127.0.0.1:1/', NULL, true);
             UPDATE carillon.apps SET channel_gateway = 'localhost:' || CASE name WHEN 'away' THEN 1 ELSE \(port) END;
             UPDATE carillon.certificates SET certificate = NULL, key_id = 'SIGNED1234', team_id = 'TEAM567890',
                 private_key = '\(try APNsSimulator.makeSigningKey())' WHERE name = 'signed';
@@ -303,7 +303,7 @@ import Testing
         let id = try await watcher.number(
             "SELECT carillon.enqueue('shop', ARRAY['aa'], 'x', run_at => now() + interval '1 hour')"
         )
-        _ = try await watcher.value("carillon.add_webhook('page', 'shop', 'https://127.0.0.1:1/')")
+        _ = try await watcher.value("carillon.add_webhook('page', 'shop', 'https://127.0.0.1:1/', NULL, true)")
         try await DashboardClient.with(url, in: shop.folder, ["--local-changes", "--show-contents", "readers"]) {
             dashboard,
             _ in

@@ -18,7 +18,7 @@ import Testing
                 INSERT INTO carillon.apps (name, certificate_id) SELECT 'acme', id FROM carillon.certificates;
                 INSERT INTO carillon.holds (app_id, kind, reason) SELECT id, 'credential', 'Expired.' FROM carillon.apps;
                 INSERT INTO carillon.workers (name, lease_until) VALUES ('new', now());
-                SELECT carillon.add_webhook('crm', 'acme', 'https://127.0.0.1:1/')
+                SELECT carillon.add_webhook('crm', 'acme', 'https://a.example/')
                 """
             )
             var webhooks = WebhookCounts()

@@ -160,7 +160,7 @@ import Testing
                 let port = line.split(separator: "\"port\":")[1].prefix { $0.isNumber }
                 _ = try await worker.line(containing: #""kind":"credential""#, on: loop)
                 let probe = HealthProbe(address: try #require(Address("127.0.0.1:\(port)")), timeout: .seconds(30))
-                hearing.heard(try await probe.ask("/metrics", on: loop).body, by: "/metrics of a bad credential")
+                hearing.heard(try await probe.ask("/metrics").body, by: "/metrics of a bad credential")
                 // In two transactions: a worker that comes back at once meets the new password.
                 try await shop.database.run("ALTER ROLE \(name) PASSWORD 'canary-other'")
                 try await shop.database.run(
@@ -168,7 +168,7 @@ import Testing
                 )
                 _ = try await worker.line(containing: "password authentication failed", on: loop)
                 for path in ["/readyz", "/metrics", "/livez"] {
-                    let body = try await probe.ask(path, on: loop).body
+                    let body = try await probe.ask(path).body
                     hearing.heard(body, by: path)
                     // Whoever may ask is not told which server, role or error it is.
                     #expect(!body.contains("authentication") && !body.contains(name), "\(path): \(body)")

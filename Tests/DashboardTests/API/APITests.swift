@@ -77,8 +77,11 @@ import Testing
             Self.expect(await caller.post("/broadcasts", #"{"alert": "hi"}"#, key: "b"), "201")
             let status = await caller.client.get(place, headers: caller.headers)
             Self.expect(status, "200", "\"state\": \"scheduled\"", "\"reference\": \"r-1\"")
-            Self.expect(await caller.get("/messages?reference=r-1"), "200", "{\"messages\":[{", "scheduled")
-            Self.expect(await caller.get("/messages?reference=none"), "200", "{\"messages\":[]}")
+            Self.expect(await caller.get("/messages?reference=r-1"), "200", "\"messages\": [{", "scheduled")
+            let none = #"{"next": null, "messages": []}"#
+            Self.expect(await caller.get("/messages?reference=none"), "200", none)
+            let page = await caller.get("/messages?reference=r-1&max_rows=1&after=999999")
+            Self.expect(page, "200", none)
             for place in ["/messages/999999", "/trace?message_id=999999"] {
                 Self.expect(await caller.get(place), "404", "The app has no such message.")
             }
@@ -286,7 +289,7 @@ import Testing
             Self.expect(forgotten, "200", #"{"forgotten":[{"kind": "messages", "removed": 1}"#)
             Self.expect(forgotten, "200", #"{"kind": "tokens", "removed": 1}"#)
             Self.expect(await caller.get("/tokens?owner=u-1"), "200", #""tokens": []"#)
-            Self.expect(await caller.get("/messages?reference=u-1"), "200", #"{"messages":[]}"#)
+            Self.expect(await caller.get("/messages?reference=u-1"), "200", #""messages": []"#)
             let recorded = try await shop.database.rows(
                 "SELECT action, on_behalf_of, source, details FROM carillon.audit WHERE source = 'API'"
             )

@@ -6,7 +6,7 @@ import Testing
     private typealias Client = DashboardClient
 
     private static let hook = """
-        SELECT carillon.add_webhook('crm', 'shop', 'https://127.0.0.1:1/');
+        SELECT carillon.add_webhook('crm', 'shop', 'https://a.example/');
         SELECT carillon.note_dead(1, '{aa,bb}', ARRAY[now(), now()])
         """
     private static let changes =

@@ -14,11 +14,11 @@ import Testing
 struct BrowserTests {
     private static let pages =
         DashboardClient.pages + [
-            "/apps/shop", "/messages/1?app=shop", "/messages/2/cancel?app=shop", "/trace?q=order+7",
+            "/apps/shop", "/messages/1?app=shop", "/messages/2/cancel?app=shop", "/trace?q=order+7", "/webhooks/crm",
         ]
 
     /// A shop with something on each page, and a dashboard on which this machine may change it.
-    private func withShop(
+    func withShop(
         _ words: [String] = ["--local-changes", "--show-contents", "operators"],
         scripts: Bool = true,
         _ body: (Shop, WebDriver, _ root: String) async throws -> Void
@@ -33,6 +33,7 @@ struct BrowserTests {
                 SELECT 1, lpad(to_hex(n), 64, '0'), now() - interval '1 day' FROM generate_series(1, 2500) n;
                 INSERT INTO carillon.channels (app_id, reference, policy, state, last_error)
                 VALUES (1, 'match 12', 1, 'failed', 'APNs refused it');
+                SELECT carillon.add_webhook('crm', 'shop', 'https://127.0.0.1:1/', allow_private => true);
                 GRANT EXECUTE ON FUNCTION carillon.message_contents TO \(TestLogin.web.rawValue)
                 """
             )
@@ -94,9 +95,8 @@ struct BrowserTests {
             #expect(names.count >= 45)
             var paths = Self.pages
             for text in texts {
-                let app = Link("apps", text).text
-                paths += [app, Link("failures", query: ["app": text, "reason": text]).text]
-                paths.append(Link("webhooks", text).text)
+                paths += [Link("apps", text).text, Link("webhooks", text).text]
+                paths.append(Link("failures", query: ["app": text, "reason": text]).text)
             }
             for path in paths {
                 try await browser.open(root + path)

@@ -109,6 +109,13 @@ import Testing
                     await client.get(tops[0] + "/messages/\(id)?app=shop", json: true).body.contains("\"sent\":1")
                 }
                 #expect(await client.get(tops[1] + "/apps/news").status == "200")
+                // The API too, to programs that need no login.
+                let create = "carillon.create_api_token('shop', 'test', rights => '{read}')"
+                let token = try #require(try await shop.database.value(create))
+                let headers = "Authorization: Bearer \(token)\r\n"
+                let status = await client.get(tops[0] + "/v1/apps/shop/messages/\(id)", headers: headers)
+                #expect(status.status == "200" && status.body.contains("\"sent\": 1"), "\(status.body)")
+                #expect(await client.get(tops[0] + "/openapi.json").body.hasPrefix("{\"openapi\":\"3.1.0\","))
                 _ = try await program.end(by: SIGTERM, on: loop)
             }
         }

@@ -9,7 +9,7 @@ import Testing
 @Suite struct APIPageTests {
     /// The routes call these, and docs/sql.md leaves them out.
     private static let internalFunctions: Set = [
-        "acknowledge_events", "list_channels", "list_tokens", "peek_events",
+        "acknowledge_events", "list_channels", "list_messages", "list_tokens", "peek_events",
     ]
 
     private static func row(of route: APIRoute) -> String {

@@ -53,7 +53,7 @@ import Testing
             #expect(try await shop.drain().status == 0)
             try await shop.database.run(
                 """
-                SELECT carillon.add_webhook('crm', 'shop', 'https://127.0.0.1:1/');
+                SELECT carillon.add_webhook('crm', 'shop', 'https://a.example/');
                 SELECT carillon.note_dead(1, '{aa}', ARRAY[now()])
                 """
             )

@@ -76,7 +76,7 @@ import Testing
         SELECT a.id, 'bb', 'live_activity', now() + interval '8 hours' FROM carillon.apps a;
         INSERT INTO carillon.scheduled (app_id, id, tokens, payload, run_at)
         SELECT 1, 10000 + n, '{aa}', '{}', now() + interval '1 hour' FROM generate_series(1, 6000) n;
-        SELECT carillon.add_webhook('hook ' || n, 'shop', 'https://127.0.0.1:1/') FROM generate_series(1, 25) n;
+        SELECT carillon.add_webhook('hook ' || n, 'shop', 'https://a.example/') FROM generate_series(1, 25) n;
         SELECT carillon.subscribe('shop', 'consumer ' || n) FROM generate_series(1, 25) n;
         DO $$ BEGIN FOR n IN 1..12 LOOP UPDATE carillon.apps SET max_attempts = n WHERE id = 1; END LOOP; END $$
         """

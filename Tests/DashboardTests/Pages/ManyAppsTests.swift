@@ -21,7 +21,7 @@ import Testing
         SELECT a.id, 'match ' || n, 0, 'failed', 'Apple refused it' FROM carillon.apps a, generate_series(1, 3) n;
         INSERT INTO carillon.push_counts (minute, app_id, worker_id, sent)
         SELECT date_trunc('minute', now()), a.id, 1, a.id FROM carillon.apps a;
-        SELECT carillon.add_webhook('webhook of ' || a.name, a.name, 'https://127.0.0.1:1/'), carillon.subscribe(a.name, 'billing')
+        SELECT carillon.add_webhook('webhook of ' || a.name, a.name, 'https://a.example/'), carillon.subscribe(a.name, 'billing')
         FROM carillon.apps a;
         UPDATE carillon.webhooks SET failed_at = now(), failing_since = now() - interval '2 hours', last_error = repeat('x', 300)
         """

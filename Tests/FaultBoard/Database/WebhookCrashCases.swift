@@ -14,6 +14,8 @@ import Testing
         case read
         /// The receiver has the batches. It accepts them after the crash.
         case post
+        /// The batches are claimed once more, and a statement that reads their events waits for a lock.
+        case repetition
         /// The receiver has accepted the batches, and the settlements wait for a lock.
         case settlement
         /// The settlements are committed.
@@ -57,6 +59,18 @@ import Testing
             try await enqueueHeld(in: scene)
             try await crash(scene, end)
             batches.release()
+        case .repetition:
+            try await enqueueHeld(in: scene)
+            try await scene.client.session { session in
+                // The claims do not wait for it: only the first one of a batch reads events.
+                try await session.script("BEGIN; LOCK TABLE carillon.events")
+                try await scene.client.run(
+                    "UPDATE carillon.webhooks SET next_attempt_at = now(); NOTIFY carillon_events"
+                )
+                try await scene.waitsForLock("carillon.webhook_batch(")
+                batches.release()
+                try await crash(scene, end)
+            }
         case .settlement:
             try await enqueueHeld(in: scene)
             try await whileLocked(in: scene) { _ in

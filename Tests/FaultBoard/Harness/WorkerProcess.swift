@@ -105,6 +105,6 @@ final class WorkerProcess: Sendable {
         guard let digits = port?.prefix(while: \.isNumber), let address = Address("127.0.0.1:\(digits)") else {
             throw IOError(.reset, "\(name) names no port")
         }
-        return try await HealthProbe(address: address, timeout: .seconds(30)).ask(path, on: loop)
+        return try await HealthProbe(address: address, timeout: .seconds(30)).ask(path)
     }
 }

@@ -141,16 +141,18 @@ import Testing
             """
             INSERT INTO carillon.tokens (app_id, token, owner) SELECT 1, 'a' || n, 'u' FROM generate_series(1, 5) n;
             INSERT INTO carillon.tokens (app_id, token, owner) VALUES (1, 'a6', 'v');
-            SELECT carillon.request_channel('demo', 0, 'm' || n) FROM generate_series(1, 5) n
+            SELECT carillon.request_channel('demo', 0, 'm' || n) FROM generate_series(1, 5) n;
+            INSERT INTO carillon.messages (id, app_id, tokens, payload, reference)
+            SELECT 10 + n, 1, '{aa}', '{}', CASE n WHEN 6 THEN 's' ELSE 'r' END FROM generate_series(1, 6) n
             """
         )
-        for (list, key, names) in [
-            ("list_tokens('demo', 'u', ", "token", ["a1", "a2", "a3", "a4", "a5"]),
-            ("list_channels('demo', ", "reference", ["m1", "m2", "m3", "m4", "m5"]),
+        for (list, member, key, names) in [
+            ("list_tokens('demo', 'u', ", "tokens", "token", ["a1", "a2", "a3", "a4", "a5"]),
+            ("list_channels('demo', ", "channels", "reference", ["m1", "m2", "m3", "m4", "m5"]),
+            ("list_messages('demo', 'r', ", "messages", "id", ["11", "12", "13", "14", "15"]),
         ] {
             var (found, after): ([String], String?) = ([], "NULL")
             while let place = after {
-                let member = list.hasPrefix("list_tokens") ? "tokens" : "channels"
                 let call = "carillon.\(list)after => \(place), max_rows => 2) AS l"
                 found += try await database.rows(
                     "SELECT e ->> '\(key)' FROM \(call), jsonb_array_elements(l.\(member)) AS e"

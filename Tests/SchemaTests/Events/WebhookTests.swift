@@ -343,10 +343,32 @@ import Testing
     }
 
     @Test func `a port is what follows the host, and nothing after it`() async throws {
-        for (number, url) in ["https://example.com:65535", "https://[fe80::1]/", "https://a/:99999?b:0"].enumerated() {
+        for (number, url) in ["https://a:65535", "https://[2606:4700::1]/", "https://a/:99999?b:0"].enumerated() {
             try await database.run("SELECT carillon.add_webhook('w\(number)', 'demo', '\(url)')")
         }
         #expect(try await database.number("SELECT count(*) FROM carillon.webhooks") == 3)
+    }
+
+    @Test(arguments: [
+        "127.0.0.1:8080", "10.0.0.7", "169.254.169.254?a", "255.255.255.255", "[::1]:8080", "[fd12::1]",
+        "[::ffff:172.31.0.1]", "[64:ff9b::a00:7]", "[2001:db8::1]",
+    ])
+    func `a URL with a private address is refused, unless these are allowed`(host: String) async throws {
+        let call = "SELECT carillon.add_webhook('w', 'demo', 'https://\(host)', allow_private => "
+        for allowed in ["NULL", "false"] {
+            let error = await #expect(throws: PostgresError.self) { try await database.run("\(call)\(allowed))") }
+            #expect(error?.message.contains("takes a URL with a public address") == true, "\(host)")
+            #expect(error?.hint?.contains("allow_private => true") == true)
+        }
+        try await database.run("\(call)true)")
+    }
+
+    @Test(arguments: [
+        "8.8.8.8:8443", "100.63.255.255", "172.32.0.1/127.0.0.1", "[2606:4700::1111]", "[::ffff:8.8.8.8]",
+        "[64:ff9b::808:808]", "10.example.com", "10.0.0.7.example.com", "999.0.0.1", "[::::]",
+    ])
+    func `a URL with a public address or a name is not refused`(host: String) async throws {
+        try await database.run("SELECT carillon.add_webhook('w', 'demo', 'https://\(host)')")
     }
 
     @Test func `what forget erases is not in a batch that was taken before`() async throws {

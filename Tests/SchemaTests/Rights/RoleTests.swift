@@ -79,7 +79,7 @@ import Testing
                 "SELECT carillon.subscribe('demo', 'me'); SELECT carillon.take_events('me')",
                 "SELECT carillon.subscribe('demo', 'me'); SELECT carillon.peek_events('demo', 'me')",
                 "SELECT carillon.acknowledge_events('demo', 'me', '1')", "SELECT carillon.list_channels('demo')",
-                "SELECT carillon.list_tokens('demo', 'me')",
+                "SELECT carillon.list_tokens('demo', 'me')", "SELECT carillon.list_messages('demo', 'r')",
                 "SELECT carillon.unsubscribe('demo', 'me')", "TABLE carillon.consumers",
                 "SELECT carillon.broadcast('demo', '{\"title\":\"x\"}'::jsonb)",
                 "SELECT carillon.cancel(carillon.enqueue('demo', '{aa}', 'x'))",

@@ -165,3 +165,23 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.list_channels IS 'Internal: the HTTP API. Lists the channels of an app, and where the list continues.';
+
+-- All messages with the reference are found for each page, but the states are read only of those on it.
+CREATE OR REPLACE FUNCTION carillon.list_messages(
+    app text, reference text, after bigint DEFAULT NULL, max_rows integer DEFAULT NULL, OUT messages jsonb, OUT next bigint
+)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    size CONSTANT integer := carillon.page_size(max_rows);
+BEGIN
+    SELECT coalesce(jsonb_agg(to_jsonb(g) - 'place' ORDER BY g.place) FILTER (WHERE g.place <= size), '[]'),
+        CASE WHEN count(*) > size THEN max(g.id) FILTER (WHERE g.place <= size) END
+    INTO messages, next
+    FROM (
+        SELECT s.*, row_number() OVER (ORDER BY s.id) AS place
+        FROM carillon.message_status(reference => list_messages.reference, app => coalesce(list_messages.app, ''),
+            after => list_messages.after, max_messages => size + 1) AS s) AS g;
+END
+$$;
+COMMENT ON FUNCTION carillon.list_messages IS
+    'Internal: the HTTP API. Lists the states of the messages that have a reference, and where the list continues.';

@@ -74,6 +74,9 @@ BEGIN
     ELSIF url NOT LIKE 'https://%' AND allow_private IS NOT TRUE THEN
         refusal := carillon.refusal('url', 'an https URL, unless private addresses are allowed', quote_literal(url),
             'Events contain device tokens: without TLS, they can be read on the way.');
+    ELSIF allow_private IS NOT TRUE AND NOT carillon.is_public_address(carillon.address_in(url)) THEN
+        refusal := carillon.refusal('url', 'a URL with a public address, unless private addresses are allowed', quote_literal(url),
+            'Pass allow_private => true to let workers connect to it.');
     ELSIF octet_length(ca) > 262144 THEN
         refusal := carillon.refusal('ca', 'root certificates as PEM, of at most 256 kB', octet_length(ca) || ' bytes');
     END IF;
@@ -92,8 +95,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.add_webhook IS
-    'Makes workers post the events of an app to a URL, from the commit on; by default, of all kinds. Returns the secret with which '
-    'they sign, which cannot be shown again. Recorded in audit.';
+    'Makes workers post the events of an app to a URL, from the commit on; by default, of all kinds. An address that is not public '
+    'needs allow_private. Returns the secret with which they sign, which cannot be shown again. Recorded in audit.';
 
 CREATE OR REPLACE FUNCTION carillon.remove_webhook(name text, on_behalf_of text DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$

@@ -292,7 +292,8 @@ COMMENT ON FUNCTION carillon.message_state IS 'Internal: returns the row of mess
 -- A retry that is due is found by reading the queue of its app, or the newest `max_rows_read` rows of each lane. If it is not among
 -- them, only its last answer is unknown.
 CREATE OR REPLACE FUNCTION carillon.message_status(
-    id bigint DEFAULT NULL, reference text DEFAULT NULL, app text DEFAULT NULL, max_rows_read integer DEFAULT NULL
+    id bigint DEFAULT NULL, reference text DEFAULT NULL, app text DEFAULT NULL, max_rows_read integer DEFAULT NULL,
+    after bigint DEFAULT NULL, max_messages integer DEFAULT NULL
 ) RETURNS SETOF carillon.message_state
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp SET jit = off AS $$
 DECLARE
@@ -314,12 +315,15 @@ BEGIN
     END IF;
     FOR message IN
         SELECT f.app_id, f.message_id, a.name, b.last_id, b.tokens, b.reference, b.created_at
-        FROM carillon.find_messages(message_status.id, message_status.reference) f
+        FROM (
+            SELECT n.* FROM carillon.find_messages(message_status.id, message_status.reference) n
+            WHERE (chosen IS NULL OR n.app_id = ANY (chosen)) AND (n.message_id > message_status.after) IS NOT FALSE
+            ORDER BY n.message_id, n.app_id LIMIT max_messages) f
         LEFT JOIN carillon.apps a ON a.id = f.app_id
         LEFT JOIN LATERAL (
             -- OFFSET 0 forces lookups by primary key, however many messages the planner expects.
             SELECT * FROM carillon.split_messages s WHERE s.app_id = f.app_id AND s.id = f.message_id OFFSET 0) b ON true
-        WHERE chosen IS NULL OR f.app_id = ANY (chosen) ORDER BY f.message_id, f.app_id
+        ORDER BY f.message_id, f.app_id
     LOOP
         ended := carillon.ended_counts(message);
         RETURN NEXT carillon.message_state(message, ended, carillon.open_counts(message, ended, max_rows_read), max_rows_read);
@@ -327,5 +331,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.message_status IS
-    'Returns the state of a message by its id or reference, with a row for each message that matches. Returns no row if there '
-    'is no such message or its results were dropped after the retention.';
+    'Returns the state of a message by its id or reference, with a row for each message that matches, in the order of their ids: '
+    'at most max_messages, whose ids are above after. Returns no row if there is no such message or its results were dropped '
+    'after the retention.';

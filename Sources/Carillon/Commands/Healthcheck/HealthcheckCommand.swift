@@ -1,5 +1,3 @@
-import CarillonIO
-
 extension Command {
     static let healthcheck = Command(
         "healthcheck",
@@ -11,9 +9,7 @@ extension Command {
         examples: ["carillon healthcheck --http 127.0.0.1:9464"],
         run: { invocation in
             guard let address = invocation.settings.address(.http) else { return .usage }
-            let answer = try await EventLoop.with(name: "command") { loop in
-                try await HealthProbe(address: address, timeout: .seconds(3)).ask(on: loop)
-            }
+            let answer = try await HealthProbe(address: address, timeout: .seconds(3)).ask()
             invocation.console.print(answer.body)
             return answer.status == 200 ? .done : .failed
         }

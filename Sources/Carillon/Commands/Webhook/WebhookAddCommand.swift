@@ -1,4 +1,3 @@
-import CarillonHTTPClient
 import CarillonIO
 import CarillonPostgres
 import CarillonText
@@ -25,14 +24,6 @@ extension Command {
         run: { invocation in
             let settings = invocation.settings
             let kinds = settings.texts(.eventKinds)
-            // As workers would, at each attempt.
-            if let address = NetworkAddress(hostOf: settings.required(.receiver)), !address.isPublic,
-                !settings.isOn(.allowPrivate)
-            {
-                throw UsageError(
-                    "The address \(address) of the receiver is not public: --allow-private lets workers connect to it."
-                )
-            }
             let parameters = Parameters(
                 invocation.name,
                 settings.required(.app),

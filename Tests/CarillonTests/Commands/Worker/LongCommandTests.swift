@@ -34,8 +34,7 @@ import Testing
                 try await shop.database.number("SELECT coalesce(sum(sent), 0)::int8 FROM carillon.results") == 30
             }
             let address = try #require(Address("127.0.0.1:\(port)"))
-            let metrics = try await HealthProbe(address: address, timeout: .seconds(30)).ask("/metrics", on: loop)
-                .body
+            let metrics = try await HealthProbe(address: address, timeout: .seconds(30)).ask("/metrics").body
             let lost = metrics.split(separator: "\n").first { $0.hasPrefix("carillon_log_lines_lost_total ") }
             #expect(try #require(lost?.split(separator: " ").last.flatMap { Double($0) }) > 0)
             worker.signal(SIGTERM)

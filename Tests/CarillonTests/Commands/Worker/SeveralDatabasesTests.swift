@@ -55,9 +55,9 @@ import Testing
                     timeout: .seconds(60)
                 )
                 let label = DatabaseLabel.of(late)
-                let ready = try await probe.ask(on: loop)
+                let ready = try await probe.ask()
                 #expect(ready.status == 503 && ready.body.contains("\(label): the database is not connected"))
-                let metrics = try await probe.ask("/metrics", on: loop).body
+                let metrics = try await probe.ask("/metrics").body
                 #expect(metrics.contains(#"carillon_database_up{database="\#(label)"} 0"#), "\(metrics)")
                 #expect(
                     metrics.contains(#"carillon_database_up{database="\#(DatabaseLabel.of(shop.database.url))"} 1"#)
@@ -65,7 +65,7 @@ import Testing
                 #expect(metrics.split(separator: "# TYPE carillon_database_up gauge").count == 2)
 
                 _ = try await Migrator(connection).up()
-                try await loop.eventually("both databases are ready") { try await probe.ask(on: loop).status == 200 }
+                try await loop.eventually("both databases are ready") { try await probe.ask().status == 200 }
                 #expect(try await worker.end(by: 15, on: loop) == .status(0))
             }
         }

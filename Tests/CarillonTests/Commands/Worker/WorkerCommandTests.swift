@@ -92,8 +92,8 @@ import Testing
             }
             let address = try #require(Address("127.0.0.1:\(digits)"))
             let probe = HealthProbe(address: address, timeout: .seconds(30))
-            #expect(try await probe.ask("/livez", on: loop).body == "alive")
-            let metrics = try await probe.ask("/metrics", on: loop).body
+            #expect(try await probe.ask("/livez").body == "alive")
+            let metrics = try await probe.ask("/metrics").body
             #expect(metrics.contains("carillon_database_up 1\n"))
             #expect(metrics.contains("carillon_ready_jobs{app=\"shop\"} "))
             #expect(metrics.contains("carillon_enqueue_to_claim_seconds_bucket{le=\"+Inf\"} "))
