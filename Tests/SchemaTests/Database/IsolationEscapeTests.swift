@@ -100,6 +100,7 @@ import Testing
                     : "a cast ran as \(role)"
                 #expect(error?.message == expected, "\(call)")
             }
+            try await database.run("DROP TYPE pg_temp.trap CASCADE")
         }
     }
 
