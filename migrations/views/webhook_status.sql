@@ -2,7 +2,7 @@
 -- not read how much waits does not pay for it: see consumers.
 CREATE OR REPLACE VIEW carillon.webhook_status WITH (security_barrier) AS
 SELECT w.name, c.app, w.url, c.kinds, w.allows_private,
-    CASE WHEN w.paused_at IS NOT NULL THEN 'paused' WHEN w.failed_at IS NOT NULL THEN 'failing' ELSE 'working' END AS state,
+    CASE WHEN w.paused_at IS NOT NULL THEN 'paused' WHEN w.failed_at IS NOT NULL THEN 'failing' ELSE 'active' END AS state,
     w.paused_reason, w.failing_since, w.attempts, CASE WHEN w.batch IS NOT NULL THEN w.next_attempt_at END AS next_attempt_at,
     w.last_error, w.accepted_at, c.events + coalesce(b.events, 0) AS events, least(c.oldest_at, b.oldest_at) AS oldest_at,
     extract(epoch FROM now() - least(CASE WHEN isfinite(c.oldest_at) THEN c.oldest_at END,
@@ -21,7 +21,7 @@ COMMENT ON COLUMN carillon.webhook_status.url IS 'the URL of the receiver';
 COMMENT ON COLUMN carillon.webhook_status.kinds IS 'the kinds of events that are posted; null means all';
 COMMENT ON COLUMN carillon.webhook_status.allows_private IS 'whether the receiver may have a private address, and use http';
 COMMENT ON COLUMN carillon.webhook_status.state IS
-    'working; failing: the last attempt failed; paused: nothing is posted until it is resumed';
+    'active; failing: the last attempt failed; paused: nothing is posted until it is resumed';
 COMMENT ON COLUMN carillon.webhook_status.paused_reason IS 'why it is paused; null if it is not, or no reason was given';
 COMMENT ON COLUMN carillon.webhook_status.failing_since IS
     'when the first of its latest failed attempts failed; null if the last one did not, or it has been resumed since';

@@ -35,7 +35,7 @@ extension AppStatus.State {
 }
 
 extension WebhookRecord.State {
-    var mark: StateMark { self == .working ? .good : self == .failing ? .bad : .attention }
+    var mark: StateMark { self == .active ? .good : self == .failing ? .bad : .attention }
 }
 
 extension ChannelRecord.State {

@@ -12,7 +12,7 @@ extension WebhookRecord {
                 "When its receiver works again, run 'carillon webhook resume \(name.shellQuoted)'. Events are deleted after the retention."
         case .failing where failingSince.map({ $0 < Moment(now - 3_600_000_000) }) ?? false:
             remedy = "Check its receiver. Workers attempt it again, and pause it after three days of failures."
-        case .failing, .working: return nil
+        case .failing, .active: return nil
         }
         return Finding(
             .webhook(name),

@@ -4,10 +4,10 @@ package import CarillonText
 /// A row of `webhook_status`.
 package struct WebhookRecord: Record {
     /// The view decides it.
-    package enum State: String, CaseIterable, Decodable, Sendable { case working, failing, paused }
+    package enum State: String, CaseIterable, Decodable, Sendable { case active, failing, paused }
 
-    /// $1: the name of one webhook, null: all; $2: those of one app, null: all; $3: only those that do not work; $4: at most so many
-    /// rows, first those that do not work, null: all, by name; $5: in how many rows its events are counted, null: all.
+    /// $1: the name of one webhook, null: all; $2: those of one app, null: all; $3: only those that are not active; $4: at most so many
+    /// rows, first those that are not active, null: all, by name; $5: in how many rows its events are counted, null: all.
     private static let statement = Statement(
         "webhook_status",
         """
@@ -17,10 +17,10 @@ package struct WebhookRecord: Record {
             SELECT w.name, w.app, w.url, w.kinds, w.state, w.paused_at, w.paused_by, w.paused_reason, w.failing_since, w.failed_at,
                 w.last_error, w.attempts, w.next_attempt_at, w.accepted_at, w.allows_private, w.old_secret_until, w.created_at
             FROM carillon.webhook_status w
-            WHERE ($1::text IS NULL OR w.name = $1) AND ($2::text IS NULL OR w.app = $2) AND (NOT $3 OR w.state <> 'working')
-            ORDER BY $4::int8 IS NOT NULL AND w.state = 'working', w.name LIMIT $4) w
+            WHERE ($1::text IS NULL OR w.name = $1) AND ($2::text IS NULL OR w.app = $2) AND (NOT $3 OR w.state <> 'active')
+            ORDER BY $4::int8 IS NOT NULL AND w.state = 'active', w.name LIMIT $4) w
         CROSS JOIN LATERAL carillon.untaken_depth(w.app, 'webhook:' || w.name, $5) d
-        ORDER BY $4 IS NOT NULL AND w.state = 'working', w.name
+        ORDER BY $4 IS NOT NULL AND w.state = 'active', w.name
         """
     )
 
@@ -60,11 +60,11 @@ package struct WebhookRecord: Record {
     package static func all(
         named name: String? = nil,
         of app: String? = nil,
-        onlyNotWorking: Bool = false,
+        onlyInactive: Bool = false,
         maxRows: Int64? = nil,
         countingTo bound: Int64? = nil,
         from database: some StatementRunner
     ) async throws -> [WebhookRecord] {
-        try await database.values(of: statement, Parameters(name, app, onlyNotWorking, maxRows, bound))
+        try await database.values(of: statement, Parameters(name, app, onlyInactive, maxRows, bound))
     }
 }

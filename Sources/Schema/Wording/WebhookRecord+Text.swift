@@ -2,10 +2,10 @@ package import CarillonPostgres
 import CarillonText
 
 extension WebhookRecord {
-    /// Since when it is paused or fails; nil if it works.
+    /// Since when it is paused or fails; nil if it is active.
     package var since: Moment? {
         switch state {
-        case .working: nil
+        case .active: nil
         case .failing: failingSince ?? failedAt
         case .paused: pausedAt
         }
@@ -14,13 +14,13 @@ extension WebhookRecord {
     /// Who has paused it and why, or why its last attempt failed: "by anna: a sale".
     package var cause: String? {
         switch state {
-        case .working: nil
+        case .active: nil
         case .failing: lastError
         case .paused: ["by \(pausedBy ?? "a worker")", pausedReason].compactMap(\.self).joined(separator: ": ")
         }
     }
 
-    /// "working", "paused since 2026-11-22 11:45:00 UTC by anna: a sale".
+    /// "active", "paused since 2026-11-22 11:45:00 UTC by anna: a sale".
     package var stateText: String { stateText(writing: \.readable) }
 
     package func stateText(writing time: (Moment) -> String) -> String {

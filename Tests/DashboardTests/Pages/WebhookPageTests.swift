@@ -30,12 +30,12 @@ import Testing
             for path in ["/apps", "/apps/shop"] {
                 let page = try Client.read(await client.get(path), path)
                 #expect(page.links.contains("/webhooks/crm"), "\(page.links)")
-                for expected in ["1 webhook", "1 consumer", "billing", "failed, token_dead", "working", "never"] {
+                for expected in ["1 webhook", "1 consumer", "billing", "failed, token_dead", "active", "never"] {
                     #expect(page.text.contains(expected), "\(path): \(expected) is not in \(page.text)")
                 }
                 let json = await client.get(path, json: true).body
                 #expect(json.contains(#""name":"crm","app":"shop","url":"https://example.com/hook","kinds":null"#))
-                #expect(json.contains(#""state":"working""#) && json.contains(#""consumer":"billing""#), "\(json)")
+                #expect(json.contains(#""state":"active""#) && json.contains(#""consumer":"billing""#), "\(json)")
                 #expect(json.contains(#""events":3,"events_precision":"exact""#), "\(json)")
                 #expect(json.contains(#""events":1,"events_precision":"exact""#), "\(json)")
                 // A consumer that belongs to a webhook is not listed twice.
@@ -71,7 +71,7 @@ import Testing
                     #expect(try await shop.run(["webhook"] + words).output.contains(state), "\(words)")
                 }
             }
-            try await expect("working", "Its receiver has accepted nothing yet. 2 events wait, the oldest for ")
+            try await expect("active", "Its receiver has accepted nothing yet. 2 events wait, the oldest for ")
             try await shop.database.run("\(Self.claim); \(Self.settle("the receiver answered 500"))")
             try await expect("failing", "It has been failing since ", ": the receiver answered 500. 2 events wait")
             #expect(await !client.get("/").body.contains("/webhooks/crm"))
@@ -85,7 +85,7 @@ import Testing
             try await shop.database.run("SELECT carillon.resume_webhook('crm')")
             try await expect("failing", ": the receiver answered 500. 2 events wait")
             try await shop.database.run("\(Self.claim); \(Self.settle(nil))")
-            try await expect("working", "It is working. 0 events wait.")
+            try await expect("active", "Its receiver accepted the last batch. 0 events wait.")
             #expect(await client.get("/webhooks/none").status == "404")
         }
     }

@@ -30,7 +30,7 @@ import Testing
         #expect(try await database.rows(Self.claim) == ["(crm,1)"])
         try await database.run(Self.note("a4"))
         #expect(try await database.rows(Self.batch) == ["(a1)", "(a2)", "(a3)"])
-        #expect(try await database.rows(Self.state) == ["(working,4,1)"])
+        #expect(try await database.rows(Self.state) == ["(active,4,1)"])
         // It is attempted, and then waits.
         #expect(try await database.rows(Self.claim) == [])
         #expect(try await database.value(Self.settle(attempt: 1, error: "no")) == "true")
@@ -42,7 +42,7 @@ import Testing
         #expect(try await database.value("SELECT batch_id FROM carillon.webhooks") == id)
         #expect(try await database.rows(Self.batch) == ["(a1)", "(a2)", "(a3)"])
         #expect(try await database.value(Self.settle(attempt: 2)) == "true")
-        #expect(try await database.rows(Self.state) == ["(working,1,0)"])
+        #expect(try await database.rows(Self.state) == ["(active,1,0)"])
         #expect(try await database.rows(Self.claim) == ["(crm,1)"])
         #expect(try await database.rows(Self.batch) == ["(a4)"])
     }
@@ -86,7 +86,7 @@ import Testing
         try await database.run("UPDATE carillon.installation SET database_oid = database_oid + 1")
         let error = await #expect(throws: PostgresError.self) { _ = try await database.rows(Self.claim) }
         #expect(error?.sqlState == "55000" && error?.message.contains("this database is a copy") == true)
-        #expect(try await database.rows(Self.state) == ["(working,1,0)"])
+        #expect(try await database.rows(Self.state) == ["(active,1,0)"])
         try await database.run("SELECT carillon.adopt()")
         #expect(try await database.rows(Self.claim) == ["(crm,1)"])
     }
@@ -105,7 +105,7 @@ import Testing
         #expect(try await database.value(Self.settle(attempt: 1, error: "no", pauses: true)) == "false")
         #expect(try await database.value(Self.settle(attempt: 2)) == "true")
         #expect(try await database.value(Self.settle(attempt: 2)) == "false")
-        #expect(try await database.rows(Self.state) == ["(working,0,0)"])
+        #expect(try await database.rows(Self.state) == ["(active,0,0)"])
     }
 
     @Test func `one worker claims a webhook, and no other waits for it`() async throws {
@@ -127,13 +127,13 @@ import Testing
     {
         let state = "SELECT state, failing_since IS NULL, failed_at IS NULL, last_error FROM carillon.webhook_status"
         try await database.run("\(Self.add); \(Self.note("a1")); \(Self.claim)")
-        #expect(try await database.rows(state) == ["(working,t,t,)"])
+        #expect(try await database.rows(state) == ["(active,t,t,)"])
         try await database.run(Self.settle(attempt: 1, error: "no", pauses: true))
         #expect(try await database.rows(state) == ["(paused,f,f,no)"])
         try await database.run("SELECT carillon.resume_webhook('crm')")
         #expect(try await database.rows(state) == ["(failing,t,f,no)"])
         try await database.run("\(Self.claim); \(Self.settle(attempt: 2))")
-        #expect(try await database.rows(state) == ["(working,t,t,)"])
+        #expect(try await database.rows(state) == ["(active,t,t,)"])
     }
 
     @Test func `who paused a webhook is kept, and a worker that gives it up meanwhile changes nothing about it`()
@@ -271,7 +271,7 @@ import Testing
         // What is in the batch has been taken, and is not accepted yet.
         try await database.run("\(Self.claim); \(Self.note("a4"))")
         #expect(try await depth("webhook:crm", "1") == ["(4,exact,t)"])
-        #expect(try await database.rows(Self.state) == ["(working,4,1)"])
+        #expect(try await database.rows(Self.state) == ["(active,4,1)"])
         // The end of a split message that has not ended does not wait. One is looked up for each 100 rows.
         try await database.run(
             """

@@ -1,4 +1,5 @@
 import ApplePush
+import CarillonHTTPClient
 import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
@@ -7,13 +8,14 @@ import Glibc
 /// The workers of the demonstration, each on a loop of its own, as if they were separate programs.
 final class DemoWorkers: Sendable {
     private struct Member: Sendable {
-        let worker: Worker
+        let worker: RunningWorker
         let backend: TransportBackend
         let loop: EventLoop
-        let run: Task<Worker.Summary, any Error>
+        let run: Task<RunningWorker.Ending, any Error>
     }
 
     private let members: [Member]
+    private let client = HTTPClient()
 
     /// - Parameters:
     ///   - isCounted: the demonstration counts pushes that were sent twice, runs the feedback pass itself, and waits for
@@ -43,11 +45,19 @@ final class DemoWorkers: Sendable {
             options.name = "\(name)-\(number)"
             let loop = try EventLoop(name: options.name)
             let backend = TransportBackend(http2: HTTP2Backend(configuration), binary: BinaryBackend())
-            let traffic: @Sendable () -> Traffic = { backend.traffic }
-            let worker = Worker(options, backend: backend, loop: loop, traffic: traffic) { event in
-                switch event.kind {
-                case .started, .draining, .ended, .split, .maintained, .maintenanceFailed: break  // of no interest here
-                default: if !isSilent { log.write(event) }
+            let worker = RunningWorker(
+                options,
+                label: nil,
+                ceiling: nil,
+                peers: WorkerPeers(),
+                backend: backend,
+                client: client,
+                loop: loop,
+                log: log
+            ) { kind in
+                switch kind {
+                case .started, .draining, .ended, .split, .maintained, .maintenanceFailed: false  // of no interest here
+                default: !isSilent
                 }
             }
             return Member(worker: worker, backend: backend, loop: loop, run: Task { try await worker.run() })
@@ -88,5 +98,6 @@ final class DemoWorkers: Sendable {
             member.loop.stop()
             member.loop.join()
         }
+        client.stop()
     }
 }

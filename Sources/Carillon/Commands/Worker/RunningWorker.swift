@@ -27,6 +27,7 @@ final class RunningWorker: Sendable {
     private let loop: EventLoop
     private let wasStopped = Atomic(false)
 
+    /// - Parameter tells: whether the log has such an event.
     init(
         _ options: WorkerOptions,
         label: String?,
@@ -35,7 +36,8 @@ final class RunningWorker: Sendable {
         backend: TransportBackend,
         client: HTTPClient,
         loop: EventLoop,
-        log: Log
+        log: Log,
+        tells: @escaping @Sendable (WorkerEvent.Kind) -> Bool = { _ in true }
     ) {
         let log = label.map { log.adding(["database": $0]) } ?? log
         self.label = label
@@ -49,7 +51,7 @@ final class RunningWorker: Sendable {
             ceiling: ceiling,
             peers: peers,
             traffic: { backend.traffic },
-            events: { log.write($0) }
+            events: { if tells($0.kind) { log.write($0) } }
         )
         webhooks = WebhookRunner(
             options.database,

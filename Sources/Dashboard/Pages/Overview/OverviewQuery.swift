@@ -13,7 +13,7 @@ struct OverviewQuery {
         async let maintenance = MaintenanceReport(from: database)
         async let horizon = HorizonHolder.find(from: database)
         async let webhooks = WebhookRecord.all(
-            onlyNotWorking: true,
+            onlyInactive: true,
             maxRows: Int64(OverviewView.maxWebhooks),
             countingTo: Followers.depth,
             from: database

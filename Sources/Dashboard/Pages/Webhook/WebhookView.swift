@@ -11,7 +11,7 @@ struct WebhookView: PageView {
     var refreshInterval: Int? { 5 }
 
     @HTMLBuilder func content(for viewer: Viewer) -> HTML {
-        HTML(.p, .class(webhook.state == .working ? "lead" : webhook.state == .paused ? "notice" : "notice bad")) {
+        HTML(.p, .class(webhook.state == .active ? "lead" : webhook.state == .paused ? "notice" : "notice bad")) {
             verdict
             " " + webhook.backlog.asSentence
             if webhook.state == .paused {
@@ -26,8 +26,8 @@ struct WebhookView: PageView {
     }
 
     @HTMLBuilder private var verdict: HTML {
-        if webhook.state == .working {
-            webhook.acceptedAt == nil ? "Its receiver has accepted nothing yet." : "It is working."
+        if webhook.state == .active {
+            "Its receiver " + (webhook.acceptedAt == nil ? "has accepted nothing yet." : "accepted the last batch.")
         } else {
             "It has been \(webhook.state.rawValue)"
             if let since = webhook.since {
@@ -58,7 +58,7 @@ struct WebhookView: PageView {
 
     @HTMLBuilder private func controls(_ viewer: Viewer) -> HTML {
         HTML(.h2) { "Change" }
-        if webhook.state != .working {
+        if webhook.state != .active {
             ActionForm.html(Link("webhooks", webhook.name, "resume"), viewer, class: "filters") {
                 ActionForm.button(webhook.state == .paused ? "Resume: post again" : "Attempt now")
             }
