@@ -150,7 +150,7 @@ BEGIN
                 untaken_depth'),
             ('carillon_operator', '
                 pause_app resume_app limit_app cancel_message count_failures requeue_batch dismiss_batch
-                 preview_message send_test call_with_token pause_webhook resume_webhook redeliver_webhook
+                 preview_message send_test app_of_digest call_with_token pause_webhook resume_webhook redeliver_webhook
                  count_redelivery'),
             ('carillon_worker', '
                 topics_of is_derived_topic push_types app_id apps_of_caller refusal refuse unknown_app list_of_apps use_session_path

@@ -24,6 +24,11 @@ final class APIEndpoint: Sendable {
         """
     )
 
+    private static let app = Statement(
+        "web_api_app",
+        "SELECT carillon.app_of_digest(decode($1, 'hex'))::text AS app"
+    )
+
     private static let noSuchMessage = RequestError.notFound(
         "The app has no such message.",
         hint: "Messages that have ended are deleted after the workers' --retention."
@@ -52,8 +57,8 @@ final class APIEndpoint: Sendable {
     private let changing: ServiceRunner
     private let loop: EventLoop
     private let observer: DashboardConfiguration.Observer
-    private let readingTurns = TokenTurns(longestWait: .seconds(5))
-    private let changingTurns = TokenTurns(longestWait: .seconds(10))
+    private let readingTurns = AppTurns(longestWait: .seconds(5))
+    private let changingTurns = AppTurns(longestWait: .seconds(10))
     private let unknown: UnknownTokens
     private let waiting = WaitingRequests()
 
@@ -69,9 +74,7 @@ final class APIEndpoint: Sendable {
         do {
             let call = try APICall(request, to: route)
             guard unknown.mayAsk(call.digest, by: request, at: .now) else { throw UnknownTokens.tooMany }
-            let result = try await result(of: call, to: route)
-            unknown.knows(call.digest)
-            return try response(to: route, result)
+            return try response(to: route, try await result(of: call, to: route))
         } catch {
             if let error = error as? UnknownTokens.Refusal { unknown.met(error.digest, by: request, at: .now) }
             let problem = problem(error, request, route)
@@ -86,15 +89,16 @@ final class APIEndpoint: Sendable {
 
     private func result(of call: APICall, to route: APIRoute) async throws -> Result {
         let end = MonotonicInstant.now + call.wait
-        let first = try await run(call, route)
+        let holder = try await holder(of: call, to: route)
+        let first = try await run(call, of: holder, route)
         guard first.isEmpty, .now < end else { return first }
-        return try await waiting.with(call.digest) { bell in
+        return try await waiting.with(holder) { bell in
             while true {
                 let isListening = try await changing.listen(to: EventNotifications.channel) { [waiting] in
                     waiting.ring()
                 }
                 var pace = EventPace(askedAt: .now, isListening: isListening)
-                let result = try await run(call, route)
+                let result = try await run(call, of: holder, route)
                 guard result.isEmpty, .now < end else { return result }
                 while .now < min(pace.next, end) {
                     await bell.wait(until: min(pace.next, end), on: loop)
@@ -105,7 +109,23 @@ final class APIEndpoint: Sendable {
         }
     }
 
-    private func run(_ call: APICall, _ route: APIRoute) async throws -> Result {
+    /// Who shares turns and places: the app of the token, which may have several. An unknown token has its own.
+    private func holder(of call: APICall, to route: APIRoute) async throws -> String {
+        if let app = unknown.app(of: call.digest) { return app }
+        let (database, turns) = connections(of: route)
+        let app = try await turns.with(call.digest) {
+            try await database.query(Self.app, Parameters(call.digest)) { try $0.stringIfPresent(0, "app") }
+        }
+        guard let app else { return call.digest }
+        unknown.knows(call.digest, of: app)
+        return app
+    }
+
+    private func connections(of route: APIRoute) -> (ServiceRunner, AppTurns) {
+        route.isReading ? (reading, readingTurns) : (changing, changingTurns)
+    }
+
+    private func run(_ call: APICall, of holder: String, _ route: APIRoute) async throws -> Result {
         let place: [String] = if case .first = route.answer { ["0"] } else { [] }
         let parameters = Parameters(
             call.digest,
@@ -120,9 +140,8 @@ final class APIEndpoint: Sendable {
             // PostgreSQL keeps a larger answer.
             Int32(AnswerLimit.maxBytes)
         )
-        let database = route.isReading ? reading : changing
-        let turns = route.isReading ? readingTurns : changingTurns
-        let outcome: Outcome = try await turns.with(call.digest) {
+        let (database, turns) = connections(of: route)
+        let outcome: Outcome = try await turns.with(holder) {
             try await database.query(Self.statement, parameters) { rows in
                 if let refusal = try rows.stringIfPresent(0, "refusal") { return .unknown(refusal) }
                 guard try !rows.bool(0, "is_too_large") else { return .tooLarge }

@@ -21,7 +21,8 @@ final class UnknownTokens: Sendable {
 
     private struct State {
         var sources: [AttemptLimits.Source: AttemptLimit] = [:]
-        var known: Set<String> = []
+        /// The app of each, by its digest.
+        var known: [String: String] = [:]
     }
 
     static let interval = Duration.seconds(1)
@@ -42,20 +43,23 @@ final class UnknownTokens: Sendable {
     /// Whether PostgreSQL may be asked for the token.
     func mayAsk(_ digest: String, by request: Request, at now: MonotonicInstant) -> Bool {
         let source = access.source(of: request)
-        return state.withLock { $0.known.contains(digest) || $0.sources[source]?.isUsedUp(at: now) != true }
+        return state.withLock { $0.known[digest] != nil || $0.sources[source]?.isUsedUp(at: now) != true }
     }
 
-    func knows(_ digest: String) {
+    /// The id of the app of a token that was known; nil if it was not.
+    func app(of digest: String) -> String? { state.withLock { $0.known[digest] } }
+
+    func knows(_ digest: String, of app: String) {
         state.withLock { state in
             if state.known.count >= Self.maxKnown { state.known.removeAll() }
-            state.known.insert(digest)
+            state.known[digest] = app
         }
     }
 
     func met(_ digest: String, by request: Request, at now: MonotonicInstant) {
         let source = access.source(of: request)
         state.withLock { state in
-            state.known.remove(digest)
+            state.known[digest] = nil
             state.sources = state.sources.filter { !$0.value.isUnused(at: now) }
             var limit = state.sources[source] ?? AttemptLimit(atOnce: Self.atOnce, interval: Self.interval)
             _ = limit.attempt(at: now)

@@ -1,10 +1,10 @@
 import CarillonIO
 
-/// The requests that wait for events: few, because each asks the database again and again, and of one API token half of them. One
+/// The requests that wait for events: few, because each asks the database again and again, and of one app half of them. One
 /// listening connection wakes them all.
 final class WaitingRequests: Sendable {
     struct Place: Sendable {
-        let digest: String
+        let holder: String
         let bell: Bell
     }
 
@@ -20,10 +20,10 @@ final class WaitingRequests: Sendable {
 
     /// Calls the body with a bell that rings when events were stored. Throws if too many requests wait already.
     ///
-    /// - Parameter digest: of the token.
-    func with<R>(_ digest: String, _ body: (Bell) async throws -> R) async throws -> R {
+    /// - Parameter holder: of the token: see `APIEndpoint`.
+    func with<R>(_ holder: String, _ body: (Bell) async throws -> R) async throws -> R {
         let bell = Bell()
-        guard let number = take(Place(digest: digest, bell: bell)) else {
+        guard let number = take(Place(holder: holder, bell: bell)) else {
             throw RequestError(
                 status: .serviceUnavailable,
                 detail: "Too many requests wait for events.",
@@ -37,8 +37,8 @@ final class WaitingRequests: Sendable {
     /// Returns nil if there is no place.
     func take(_ place: Place) -> Int? {
         state.withLock { state in
-            let ofToken = state.places.values.count { $0.digest == place.digest }
-            guard state.places.count < Self.limit, ofToken < Self.share else { return nil }
+            let ofHolder = state.places.values.count { $0.holder == place.holder }
+            guard state.places.count < Self.limit, ofHolder < Self.share else { return nil }
             state.last += 1
             state.places[state.last] = place
             return state.last

@@ -60,7 +60,7 @@ enum ProblemStatus: Int, CaseIterable, Sendable {
         case .serviceUnavailable:
             "the database is unreachable or busy, or refuses the statement (`detail` says which, and for the API the log); "
                 + "`carillon web` is stopping; 32 pages are live already; too many large bodies arrive at once; 32 requests "
-                + "wait for events already, or 16 of the same token; or a call has waited too long for others of its token"
+                + "wait for events already, or 16 of the same app; or a call has waited too long for others of its app"
         }
     }
 }

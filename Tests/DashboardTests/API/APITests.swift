@@ -271,6 +271,42 @@ import Testing
         }
     }
 
+    @Test func `the tokens of an app share its half of the places for requests that wait for events`() async throws {
+        try await Self.with { shop, caller in
+            try await shop.database.run(
+                """
+                SELECT carillon.subscribe('shop', 'c');
+                INSERT INTO carillon.apps (name) VALUES ('other');
+                SELECT carillon.subscribe('other', 'c')
+                """
+            )
+            let port = caller.client.port
+            let waiting = "GET /v1/apps/shop/events?consumer=c&wait="
+            func headers(_ app: String) async throws -> String {
+                let call = "carillon.create_api_token('\(app)', 'second', rights => '{read}')"
+                return "Authorization: Bearer \(try #require(try await shop.database.value(call)))\r\n"
+            }
+            let (first, second) = (caller.headers, try await headers("shop"))
+            let headersOfOther = try await headers("other")
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<16 {
+                    group.addTask { await RawHTTP.ask(port, waiting + "30", headers: first) }
+                }
+                try await TestLoop.shared.eventually("no place is left", within: .seconds(20)) {
+                    await RawHTTP.ask(port, waiting + "1", headers: second).contains(
+                        "Too many requests wait for events."
+                    )
+                }
+                let answer = await caller.client.get("/v1/apps/other/events?consumer=c&wait=1", headers: headersOfOther)
+                Self.expect(answer, "200", #""events": []"#)
+                try await shop.database.run(
+                    "SELECT carillon.cancel(carillon.enqueue('shop', '{ab}', 'x')); NOTIFY carillon_events"
+                )
+                for try await answer in group { #expect(answer.contains(#""kind": "finished""#), "\(answer)") }
+            }
+        }
+    }
+
     @Test func `a program sets a badge, and erases a person, recorded with the name of its token`() async throws {
         try await Self.with { shop, caller in
             let token = Shop.token("a1")

@@ -80,6 +80,23 @@ import Testing
         }
     }
 
+    @Test func `a payload that is too large to be sent is not shown, and a message without one has a page`()
+        async throws
+    {
+        try await withMessages(["--show-contents", "readers"]) { shop, client, _, waiting, login in
+            try await grant(shop, to: login)
+            let large = "json_build_object('a', repeat('x', 65536))"
+            for (payload, shown) in [(large, "It is too large to be shown, and to be sent."), ("NULL", "no payload")] {
+                try await shop.database.run(
+                    "UPDATE carillon.scheduled SET payload = \(payload), payloads = NULL WHERE id = \(waiting)"
+                )
+                let page = await client.get("/messages/\(waiting)").body
+                #expect(page.contains(shown) && !page.contains("xxxxxxxx"), "\(page.prefix(10_000))")
+                #expect(await client.get("/messages/\(waiting)", json: true).body.contains(#""payload":null"#))
+            }
+        }
+    }
+
     @Test func `the right of operators is theirs alone`() async throws {
         try await TemporaryFolder.with { folder in
             let file = try folder.write("operators", "battery staple")

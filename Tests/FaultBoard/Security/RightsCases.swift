@@ -98,8 +98,8 @@ import Testing
         "carillon_operator": [
             "pause_app", "resume_app", "limit_app", "cancel_message", "count_failures", "requeue_batch",
             "dismiss_batch",
-            "preview_message", "send_test", "call_with_token", "pause_webhook", "resume_webhook", "redeliver_webhook",
-            "count_redelivery",
+            "preview_message", "send_test", "app_of_digest", "call_with_token", "pause_webhook", "resume_webhook",
+            "redeliver_webhook", "count_redelivery",
         ],
         "carillon_app": [
             "submit", "submit_activity", "submit_media", "cancel", "cancel_messages", "cancel_found",

@@ -38,6 +38,21 @@ import Testing
         }
     }
 
+    /// Any login may create a collation in `pg_temp`.
+    @Test func `names that a collation makes equal count as different`() async throws {
+        try await database.run(
+            """
+            CREATE COLLATION pg_temp.loose (provider = icu, locale = 'und-u-ka-shifted-ks-level1', deterministic = false);
+            SELECT carillon.subscribe('demo', repeat('-', i)) FROM generate_series(1, 100) AS i
+            """
+        )
+        #expect(try await database.value(#"'-' = '--' COLLATE pg_temp.loose"#) == "true")
+        let error = await #expect(throws: PostgresError.self) {
+            try await database.run("SELECT carillon.subscribe('demo', repeat('-', 101) COLLATE pg_temp.loose)")
+        }
+        #expect(error?.message.contains("one of at most 100 names for an app") == true, "\(error?.message ?? "")")
+    }
+
     @Test func `a session whose snapshot is older than what others have added is told to try again`() async throws {
         try await database.session { older in
             try await older.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM carillon.subscriptions")

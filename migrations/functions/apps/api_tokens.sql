@@ -90,3 +90,11 @@ $$;
 COMMENT ON FUNCTION carillon.app_of_token IS
     'Internal: returns the app of an API token, or null if it is unknown or has expired; raises an error if it lacks the right or '
     'is for another app.';
+
+-- The tokens of an app share connections: see APIEndpoint.swift.
+CREATE OR REPLACE FUNCTION carillon.app_of_digest(token_digest bytea) RETURNS integer
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT t.app_id FROM carillon.api_tokens t WHERE t.digest = token_digest AND (t.expires_at <= now()) IS NOT TRUE
+$$;
+COMMENT ON FUNCTION carillon.app_of_digest IS
+    'Internal: the HTTP API. Returns the id of the app of an API token; null if it is unknown or has expired.';

@@ -44,11 +44,12 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.refused_kinds IS 'Internal: builds the error for unknown kinds of events.';
 
--- Each settlement stores a row for each consumer. The caller has called lock_to_count().
+-- Each settlement stores a row for each consumer. The caller has called lock_to_count(). A caller may pass a name with a collation
+-- for which all names are equal.
 CREATE OR REPLACE FUNCTION carillon.has_too_many_consumers(app integer, consumer text) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT count(*) >= 100 FROM carillon.subscriptions s
-    WHERE s.app_id = app AND s.consumer <> has_too_many_consumers.consumer
+    WHERE s.app_id = app AND s.consumer <> has_too_many_consumers.consumer COLLATE "C"
 $$;
 COMMENT ON FUNCTION carillon.has_too_many_consumers IS 'Internal: returns whether an app can have no further consumer.';
 
@@ -84,7 +85,9 @@ DECLARE
     refusal carillon.refusal;
     subscription bigint;
 BEGIN
-    IF NOT EXISTS (SELECT FROM carillon.subscriptions s WHERE s.app_id = chosen[1] AND s.consumer = subscribe.consumer) THEN
+    IF NOT EXISTS (
+        SELECT FROM carillon.subscriptions s WHERE s.app_id = chosen[1] AND s.consumer = subscribe.consumer COLLATE "C")
+    THEN
         PERFORM carillon.lock_to_count(chosen[1]);
     END IF;
     IF NOT EXISTS (SELECT FROM carillon.apps a WHERE a.id = ANY (chosen) AND a.moved_to IS NULL) THEN

@@ -17,17 +17,29 @@ enum MessageContents: Sendable {
         /// Nil if all devices get this payload.
         let token: String?
         let json: JSONValue
-        let payload: String
+        /// Nil if it is too large to be shown, or if there is none.
+        let payload: String?
+        /// Of the payload; nil if there is none.
+        let bytes: Int32?
+
+        var size: String { bytes.map { Counted.text(Int64($0), "byte") } ?? "no payload" }
     }
+
+    /// An application may insert a larger one, which is refused when it is claimed.
+    private static let maxBytes: Int32 = 65_536
 
     private static let statement = Statement(
         "web_message_contents",
-        "SELECT c.state, c.push_type, c.topic, c.token, c.payload FROM carillon.message_contents($1, $2) AS c"
+        """
+        SELECT c.state, c.push_type, c.topic, c.token, CASE WHEN octet_length(c.payload) <= $3 THEN c.payload END AS payload,
+            octet_length(c.payload) AS bytes
+        FROM carillon.message_contents($1, $2) AS c
+        """
     )
 
     static func of(_ message: MessageStatus, from database: ServiceRunner) async throws -> MessageContents {
         do {
-            return .kept(try await database.values(of: statement, Parameters(message.id, message.app)))
+            return .kept(try await database.values(of: statement, Parameters(message.id, message.app, maxBytes)))
         } catch let error as PostgresError where error.statementState == SQLState.insufficientPrivilege {
             return .denied
         }
@@ -49,11 +61,15 @@ enum MessageContents: Sendable {
             }
             for payload in payloads {
                 HTML(.p, .class("note")) {
-                    "\(payload.pushType), \(Counted.text(Int64(payload.payload.utf8.count), "byte"))"
+                    "\(payload.pushType), \(payload.size)"
                     if let topic = payload.topic { ", topic \(topic)" }
                     if let token = payload.token { ", for \(TokenDisplay.short(token))" }
                 }
-                HTML(.pre, .class("payload")) { HTML(.code) { payload.payload } }
+                if let text = payload.payload {
+                    HTML(.pre, .class("payload")) { HTML(.code) { text } }
+                } else if payload.bytes != nil {
+                    HTML(.p, .class("note")) { "It is too large to be shown, and to be sent." }
+                }
             }
         }
     }

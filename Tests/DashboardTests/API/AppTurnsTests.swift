@@ -4,13 +4,13 @@ import Testing
 
 @testable import CarillonDashboard
 
-/// What API tokens leave to each other.
-@Suite struct TokenTurnsTests {
+/// What the API tokens of an app leave to those of others.
+@Suite struct AppTurnsTests {
     private final class Running: Sendable {
         private let count = Guarded(0)
 
         /// Returns how many calls ran when it did, with itself.
-        func call(_ turns: TokenTurns, _ mayEnd: Gate) async throws -> Int {
+        func call(_ turns: AppTurns, _ mayEnd: Gate) async throws -> Int {
             try await turns.with("one") {
                 let all = count.withLock { count in
                     count += 1
@@ -23,8 +23,8 @@ import Testing
         }
     }
 
-    @Test func `a token has one call at a time, and others do not wait for it`() async throws {
-        let turns = TokenTurns(longestWait: .seconds(60))
+    @Test func `an app has one call at a time, and others do not wait for it`() async throws {
+        let turns = AppTurns(longestWait: .seconds(60))
         let mayEnd = Gate()
         let running = Running()
         async let first = running.call(turns, mayEnd)
@@ -37,8 +37,8 @@ import Testing
         #expect(others == [1, 1, 1])
     }
 
-    @Test func `a call that has waited too long for those of its token is not made`() async throws {
-        let turns = TokenTurns(longestWait: .zero)
+    @Test func `a call that has waited too long for those of its app is not made`() async throws {
+        let turns = AppTurns(longestWait: .zero)
         let (mayEnd, began) = (Gate(), Gate())
         async let first: Void = turns.with("one") {
             began.open()
@@ -58,9 +58,9 @@ import Testing
         try await turns.with("one") {}
     }
 
-    @Test func `a token has half of the places for requests that wait for events`() {
+    @Test func `an app has half of the places for requests that wait for events`() {
         let waiting = WaitingRequests()
-        func take(_ digest: String) -> Int? { waiting.take(WaitingRequests.Place(digest: digest, bell: Bell())) }
+        func take(_ holder: String) -> Int? { waiting.take(WaitingRequests.Place(holder: holder, bell: Bell())) }
         for _ in 0..<WaitingRequests.share { #expect(take("one") != nil) }
         #expect(take("one") == nil)
         let places = (0..<WaitingRequests.share).compactMap { _ in take("two") }
