@@ -15,7 +15,7 @@ final class DemoWorkers: Sendable {
     }
 
     private let members: [Member]
-    private let client = HTTPClient()
+    private let client: HTTPClient
 
     /// - Parameters:
     ///   - isCounted: the demonstration counts pushes that were sent twice, runs the feedback pass itself, and waits for
@@ -41,6 +41,8 @@ final class DemoWorkers: Sendable {
         }
         let log = console.log
         let configuration = limits
+        let client = HTTPClient()
+        self.client = client
         members = try (1...count).map { number in
             options.name = "\(name)-\(number)"
             let loop = try EventLoop(name: options.name)
