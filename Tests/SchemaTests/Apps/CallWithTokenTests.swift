@@ -112,8 +112,8 @@ import Testing
         }
         let other = #", "strict": false, "on_duplicate": "\#(onDuplicate)""#
         for (members, isNew) in [("", "t"), (other, "f"), ("", "f")] {
-            let call = "carillon.call_with_token(\(call("x", members)))"
-            #expect(try await database.rows("SELECT is_new FROM \(call)") == ["(\(isNew))"])
+            let made = "carillon.call_with_token(\(call("x", members)))"
+            #expect(try await database.rows("SELECT is_new FROM \(made)") == ["(\(isNew))"])
         }
         for members in ["", other] {
             try await refused(call("y", members), "42710", "has this key and a different body")
