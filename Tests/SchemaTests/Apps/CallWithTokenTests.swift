@@ -120,6 +120,42 @@ import Testing
         }
     }
 
+    /// Generated clients send all members.
+    @Test func `a member that is null takes its default, beside JSON too`() async throws {
+        try await database.useSigningKey()
+        let token = try await token()
+        for body in [
+            #"{"tokens": ["ab"], "payload": {"aps": {"alert": "x"}}, "payloads": null, "alert": null, "run_at": null}"#,
+            #"{"tokens": ["ab"], "alert": {"body": "x"}, "payload": null, "payloads": null, "priority": null}"#,
+            #"{"tokens": ["ab"], "payloads": [{"aps": {"alert": "x"}}], "payload": null, "alert": null, "body": null}"#,
+        ] {
+            let members = "{tokens,alert,payload,payloads,run_at,priority,body}"
+            let call = "carillon.call_with_token(\(token), 'send', 'enqueue', '\(members)', body => '\(body)')"
+            #expect(try await database.value("(SELECT c.answer IS NOT NULL FROM \(call) AS c)") == "true", "\(body)")
+        }
+    }
+
+    @Test(
+        arguments: [
+            "update_activity", "end_activity", "start_activity", "update_media", "end_media", "start_media",
+        ]
+    )
+    func `a message to no device is refused`(function: String) async throws {
+        try await database.useSigningKey()
+        let token = try await token()
+        let media = function.hasSuffix("media")
+        let start = function == "start_activity" ? #", "attributes_type": "A", "attributes": {}, "alert": "x""# : ""
+        let rest = media ? #""attributes": {"id": "a"}"# : #""content_state": {"a": 1}"# + start
+        let members = "{tokens,content_state,attributes,attributes_type,alert}"
+        for (tokens, got) in [("", "null"), (#""tokens": null, "#, "null"), (#""tokens": [], "#, "[]")] {
+            try await refused(
+                "\(token), 'send', '\(function)', '\(members)', body => '{\(tokens)\(rest)}'",
+                "22023",
+                "argument \"tokens\" takes one or more device tokens, got \(got)"
+            )
+        }
+    }
+
     @Test func `the last use of a token is noted once an hour`() async throws {
         let call = "carillon.call_with_token(\(try await token()), 'read', 'list_channels', '{}')"
         let used = "SELECT last_used_at > now() - interval '1 minute', xmin FROM carillon.api_tokens"

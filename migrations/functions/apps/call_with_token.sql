@@ -30,9 +30,10 @@ COMMENT ON FUNCTION carillon.callable IS
     'Internal: returns the arguments of a function that an app may call; null if there is none.';
 
 -- call_with_token() reads the body as JSON only once the token is known, because anybody can send one. `parameters` are those of
--- the path and the query; `members` are the names that the body may have. `key` becomes the dedupe_key. A message without tokens
--- is refused: strict is true. If a key is taken, note_request() needs a null, so on_duplicate is left out. For an unknown token,
--- app is null, and answer says why.
+-- the path and the query; `members` are the names that the body may have, where null is no value: it would have the type of text,
+-- and no variant of a function takes text beside JSON. `key` becomes the dedupe_key. A message without tokens is refused, by strict
+-- where a function has it. If a key is taken, note_request() needs a null, so on_duplicate is left out. For an unknown token, app
+-- is null, and answer says why.
 CREATE OR REPLACE FUNCTION carillon.call_with_token(
     token_digest bytea, needs text, routine text, members text[], INOUT app text DEFAULT NULL, body text DEFAULT NULL,
     parameters jsonb DEFAULT NULL, key text DEFAULT NULL, OUT answer jsonb, OUT is_new boolean
@@ -70,7 +71,14 @@ BEGIN
     IF has_key THEN
         PERFORM carillon.check_installation();
     END IF;
-    arguments := (callee.required || request || coalesce(parameters, '{}')) - '{strict,on_duplicate}'::text[];
+    SELECT (callee.required || coalesce(jsonb_object_agg(m.key, m.value), '{}') || coalesce(parameters, '{}'))
+        - '{strict,on_duplicate}'::text[]
+    INTO arguments FROM jsonb_each(request) AS m WHERE m.value <> 'null';
+    IF 'tokens' = ANY (callee.names) AND has_key AND ('strict' = ANY (callee.names)) IS NOT TRUE
+        AND coalesce(nullif(arguments -> 'tokens', 'null'), '[]') = '[]' AND arguments -> 'everyone' IS DISTINCT FROM 'true' THEN
+        PERFORM carillon.refuse(carillon.refusal('tokens', 'one or more device tokens', coalesce(arguments ->> 'tokens', 'null'),
+            CASE WHEN 'everyone' = ANY (callee.names) THEN 'Or pass true as everyone.' END));
+    END IF;
     content := CASE WHEN key IS NOT NULL THEN sha256(convert_to(routine || arguments, 'UTF8')) END;
     IF has_key THEN
         arguments := arguments || jsonb_build_object('dedupe_key', coalesce(key, arguments ->> 'dedupe_key'))
