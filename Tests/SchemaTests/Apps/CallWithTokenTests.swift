@@ -46,7 +46,8 @@ import Testing
 
     @Test func `an argument without a default that is missing is null`() async throws {
         let token = try await token()
-        try await refused("\(token), 'send', 'update_activity', '{}'", "22023", #"argument "content_state" takes"#)
+        let update = "'update_activity', '{tokens}', body => '{\"tokens\": [\"ab\"]}'"
+        try await refused("\(token), 'send', \(update)", "22023", #"argument "content_state" takes"#)
         try await refused("\(token), 'tokens', 'list_tokens', '{}'", "22023", #"argument "owner" takes"#)
         try await refused("\(token), 'read', 'peek_events', '{}'", "22023", #"argument "consumer" takes"#)
     }
