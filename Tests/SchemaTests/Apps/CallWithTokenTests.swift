@@ -136,6 +136,21 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        #""alert": "x", "payload": {}"#, #""alert": {"body": "x"}, "payloads": ["{}"]"#,
+        #""payload": {}, "payloads": []"#, #""payload": {}, "payloads": [{}]"#, #""payload": "{}", "payloads": [{}]"#,
+        #""alert": {"body": "x"}, "payload": "{}""#, #""alert": {"body": "x"}, "payloads": []"#,
+    ])
+    func `text and JSON beside each other are refused by the rules of enqueue`(both: String) async throws {
+        let token = try await token()
+        let body = #"{"tokens": ["ab"], \#(both)}"#
+        try await refused(
+            "\(token), 'send', 'enqueue', '{tokens,alert,payload,payloads}', body => '\(body)'",
+            "22023",
+            "argument \"payload"
+        )
+    }
+
     @Test(
         arguments: [
             "update_activity", "end_activity", "start_activity", "update_media", "end_media", "start_media",

@@ -102,13 +102,14 @@ COMMENT ON FUNCTION carillon.call_with_token IS
     'Internal: the HTTP API. Calls a function of the schema for the app of an API token, with the members of a JSON object as its '
     'arguments.';
 
--- jsonb_to_record() converts the members. An argument that takes text or JSON gets JSON if the member is an object.
+-- jsonb_to_record() converts the members. An argument that takes text or JSON gets JSON if the member is an object. Beside
+-- payloads, enqueue takes text only.
 CREATE OR REPLACE FUNCTION carillon.call_of(routine text, arguments jsonb, names text[], types regtype[]) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT format(
         'SELECT jsonb_agg(to_jsonb(f)) FROM jsonb_to_record($2) AS r(%s) CROSS JOIN LATERAL carillon.%I(app => $1%s) AS f',
         coalesce(string_agg(format('%I %s', m.key, CASE
-            WHEN n.type = 'text'::regtype AND jsonb_typeof(m.value) = 'object' THEN 'jsonb'::regtype
+            WHEN n.type = 'text'::regtype AND jsonb_typeof(m.value) = 'object' AND NOT arguments ? 'payloads' THEN 'jsonb'::regtype
             WHEN n.type = 'text[]'::regtype AND jsonb_typeof(m.value -> 0) = 'object' THEN 'jsonb[]'::regtype
             ELSE n.type END), ', '), 'nothing text'), routine, string_agg(format(', %1$I => r.%1$I', m.key), ''))
     FROM jsonb_each(arguments) AS m JOIN unnest(names, types) AS n(name, type) ON n.name = m.key
