@@ -154,7 +154,8 @@ public struct PushBatch: Sendable {
         pushes.append(Push(id: id, token: store(token), heading: Int32(heading), isMalformed: isMalformed))
     }
 
-    private mutating func store(_ bytes: RawSpan) -> ByteRange {
+    /// Adds bytes that belong to no push, so that a caller needs no array of its own for them.
+    package mutating func store(_ bytes: RawSpan) -> ByteRange {
         let extent = ByteRange(start: UInt32(self.bytes.count), count: UInt32(bytes.byteCount))
         self.bytes.append(copying: bytes)
         return extent

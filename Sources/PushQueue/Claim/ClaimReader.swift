@@ -39,9 +39,8 @@ struct ClaimReader {
         seen = TokenSet(expecting: pushes)
     }
 
-    mutating func reserve(jobs: Int, pushes: Int, bytes: Int, texts: Int) {
+    mutating func reserve(jobs: Int, pushes: Int, bytes: Int) {
         claim.jobs.reserveCapacity(jobs)
-        claim.texts.reserveCapacity(texts)
         claim.batch.reserve(pushes: pushes, headings: jobs, bytes: bytes)
     }
 
@@ -53,11 +52,7 @@ struct ClaimReader {
         claim.waits.add(nanoseconds: overflowed || wait > .max / 1000 ? .max : max(0, wait) * 1000)
     }
 
-    mutating func store(_ text: RawSpan) -> ByteRange {
-        let extent = ByteRange(start: claim.texts.count, count: text.byteCount)
-        claim.texts.append(copying: text)
-        return extent
-    }
+    mutating func store(_ text: RawSpan) -> ByteRange { claim.batch.store(text) }
 
     /// Begins a job; then follow its payload, or one for each token, and its tokens.
     mutating func begin(

@@ -65,11 +65,11 @@ extension ClaimReader {
         throws(PostgresError)
     {
         var bytes = 0
-        for column in [columns.tokens, columns.payload, columns.payloads, columns.topic, columns.collapseID] {
-            if let column { bytes += try rows.byteCount(of: column) }
-        }
-        let texts = try columns.reference.map { column throws(PostgresError) in try rows.byteCount(of: column) } ?? 0
-        reserve(jobs: rows.count, pushes: tokens, bytes: bytes, texts: texts)
+        let stored = [
+            columns.tokens, columns.payload, columns.payloads, columns.topic, columns.collapseID, columns.reference,
+        ]
+        for case let column? in stored { bytes += try rows.byteCount(of: column) }
+        reserve(jobs: rows.count, pushes: tokens, bytes: bytes)
     }
 
     /// A null means the default of its column.

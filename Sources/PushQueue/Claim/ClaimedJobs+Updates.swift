@@ -60,10 +60,14 @@ extension ClaimedJobs {
             let dropped = Int32(pushes.count) - (Int32(kept.count) - job.firstPush)
             job.pushes -= dropped
             let isGone = dropped > 0 && job.pushes + job.refused + job.expired == 0
-            for index in refused..<refused + Int(job.refused) { refusedPushes[index].job = Int32(left.count) }
+            for index in refused..<refused + Int(job.refused) {
+                refusedPushes[index].job = Int32(left.count)
+                refusedPushes[index].token = kept.store(refusedPushes[index].token, of: old)
+            }
             refused += Int(job.refused)
             if isGone { continue }
             if dropped > 0 { job.origin = job.message }
+            job.reference = job.reference.map { kept.store($0, of: old) }
             left.append(job)
         }
         jobs = left
@@ -72,6 +76,10 @@ extension ClaimedJobs {
 }
 
 extension PushBatch {
+    fileprivate mutating func store(_ range: ByteRange, of other: PushBatch) -> ByteRange {
+        other.bytes.withSpan(range.range) { store($0) }
+    }
+
     /// Adds a heading of another batch, with that time if its payload asks for one.
     fileprivate mutating func addHeading(_ number: Int, of other: PushBatch, stamp: Int64?) -> Int {
         let heading = other.headings[number]

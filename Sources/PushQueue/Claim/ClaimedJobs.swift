@@ -10,7 +10,7 @@ package struct ClaimedJobs: Sendable {
         /// The message that this job was split from, or whose pushes it retries.
         var origin: Int64?
         let broadcast: Int64?
-        let reference: ByteRange?
+        var reference: ByteRange?
         /// When it was enqueued, in microseconds since 1970, as all times of a claim.
         let createdAt: Int64
         let expiresAt: Int64?
@@ -40,7 +40,7 @@ package struct ClaimedJobs: Sendable {
     /// A push that is refused before it is sent.
     struct RefusedPush: Sendable {
         var job: Int32
-        let token: ByteRange
+        var token: ByteRange
         let id: PushID
         let reason: LocalReason
     }
@@ -55,7 +55,7 @@ package struct ClaimedJobs: Sendable {
     let areQuarantined: Bool
     var jobs: [Job] = []
     var refusedPushes: [RefusedPush] = []
-    var texts: [UInt8] = []
+    /// Its bytes include the references of the jobs, and the tokens of pushes that were refused.
     package internal(set) var batch = PushBatch()
     /// There are updates to send, whose order a worker has to ask for.
     var hasUpdates = false
@@ -72,8 +72,8 @@ package struct ClaimedJobs: Sendable {
 
     var key: ClaimKey { ClaimKey(id: id, claimedAt: claimedAt) }
 
-    /// The bytes of its payloads, tokens and texts.
-    var byteCount: Int { texts.count + batch.bytes.count }
+    /// The bytes of its payloads, tokens and references.
+    var byteCount: Int { batch.bytes.count }
 
     var lowest: Int64 { jobs.lazy.map(\.id).min() ?? .max }
 

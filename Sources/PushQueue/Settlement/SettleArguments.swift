@@ -191,7 +191,7 @@ struct SettleArguments {
         guard jobs.contains(where: { $0.reference != nil }) else { return column }
         for job in jobs {
             if let reference = job.reference {
-                claim.texts.withSpan(reference.range) { column.append($0) }
+                claim.batch.bytes.withSpan(reference.range) { column.append($0) }
             } else {
                 column.appendNull()
             }
@@ -206,7 +206,7 @@ struct SettleArguments {
             case .push(let position):
                 claim.batch.bytes.withSpan(claim.batch.pushes[Int(position)].token.range) { column.append($0) }
             case .refused(let index):
-                claim.texts.withSpan(claim.refusedPushes[Int(index)].token.range) { column.append($0) }
+                claim.batch.bytes.withSpan(claim.refusedPushes[Int(index)].token.range) { column.append($0) }
             }
         }
         return column

@@ -34,7 +34,7 @@ struct UnrecordedJob {
         }
         guard earlier == nil else { return }
         for (number, push) in claim.refusedPushes.enumerated() where push.job == index {
-            let token = String(decoding: claim.texts[push.token.range], as: UTF8.self)
+            let token = String(decoding: claim.batch.bytes[push.token.range], as: UTF8.self)
             add(.refused(Int32(number)), token: token, status: 0)
         }
     }

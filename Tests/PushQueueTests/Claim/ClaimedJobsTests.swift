@@ -1,4 +1,5 @@
 import ApplePush
+import CarillonIO
 import CarillonPostgres
 import TestSupport
 import Testing
@@ -126,6 +127,20 @@ import Testing
         }
         let jobs = try #require(answer.jobs)
         #expect(jobs.byteCount == 2 + 2 + 4008 + "com.example.demo".utf8.count + 60 + 1000)
+    }
+
+    @Test func `jobs keep their references and refused tokens when pushes before them are dropped`() {
+        var claim = ClaimBuilder()
+        claim.add(tokens: ["aa", "bb", "xx"], reference: "first")
+        claim.add(tokens: ["cc"], reference: "second")
+        claim.add(tokens: ["yyy", "dd"], reference: "third")
+        var jobs = claim.jobs
+        jobs.keep([0, 2], [.later, .superseded])
+        let text = { (range: ByteRange) in String(decoding: jobs.batch.bytes[range.range], as: UTF8.self) }
+        #expect(jobs.jobs.map { $0.reference.map(text) } == ["first", "third"])
+        #expect(jobs.refusedPushes.map { text($0.token) } == ["xx", "yyy"])
+        #expect(jobs.refusedPushes.map(\.job) == [0, 1])
+        #expect((0..<jobs.batch.count).map(jobs.batch.token(of:)) == ["bb", "dd"])
     }
 
     @Test(arguments: [(4096, true), (4097, false)]) func `the limit of a payload is exact to the byte`(
