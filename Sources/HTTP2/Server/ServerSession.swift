@@ -23,15 +23,17 @@ package final class ServerSession {
     package init(_ settings: ServerSettings = ServerSettings()) throws(HTTP2Error) {
         session = try NGHTTP2Session(ServerStreams(settings), isServer: true)
         scratch = .allocate(capacity: Self.scratchCount)
-        try session.announce(
-            [
-                (NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, settings.headerTableSize),
-                (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, settings.maxConcurrentStreams),
-                (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, settings.initialWindow),
-                (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, UInt32(ServerSettings.maxHeaderListSize)),
-            ],
-            connectionWindow: settings.connectionWindow
-        )
+        // Apple names these four, and leaves the window as HTTP/2 has it.
+        var values = [
+            (NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, settings.headerTableSize),
+            (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, settings.maxConcurrentStreams),
+            (NGHTTP2_SETTINGS_MAX_FRAME_SIZE, UInt32(HeaderFrames.smallestLimit)),
+            (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, UInt32(ServerSettings.maxHeaderListSize)),
+        ]
+        if settings.initialWindow != ServerSettings.usualWindow {
+            values.append((NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, settings.initialWindow))
+        }
+        try session.announce(values, connectionWindow: settings.connectionWindow)
     }
 
     deinit { scratch.deallocate() }

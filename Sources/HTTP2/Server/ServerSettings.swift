@@ -5,11 +5,13 @@ package struct ServerSettings: Sendable {
     static let maxHeaderListSize = 8_000
     /// How many header fields of a request are kept.
     static let fieldCountLimit = 64
+    /// The window that a peer uses if the settings name none.
+    static let usualWindow: UInt32 = 65_535
 
     /// How many streams the peer may have open; ``ServerSession/allow(maxConcurrentStreams:)`` changes it.
     package var maxConcurrentStreams: UInt32 = 1_000
     /// How many bytes of a request's body the peer may send ahead.
-    package var initialWindow: UInt32 = 65_535
+    package var initialWindow = Self.usualWindow
     /// How many bytes of all requests together the peer may send ahead.
     package var connectionWindow: Int32 = 16 << 20
     /// The size of the compression table that the peer may use.

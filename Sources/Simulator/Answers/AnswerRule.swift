@@ -151,7 +151,8 @@ public struct AnswerRule: Sendable, Hashable {
         let first =
             switch status {
             case 400: ["BadDeviceToken", "IdleTimeout", "FeatureNotEnabled", "BroadcastFeatureNotEnabled"]
-            case 403: ["InvalidProviderToken", "Forbidden"]
+            // Apple's table has BadEnvironmentKeyIdInToken, and clients know the shorter name too.
+            case 403: ["InvalidProviderToken", "Forbidden", "BadEnvironmentKeyInToken"]
             case 410: ["Unregistered", "ExpiredToken"]
             case 429: ["TooManyRequests"]
             case 500: ["InternalServerError"]

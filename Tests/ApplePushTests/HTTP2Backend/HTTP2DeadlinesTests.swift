@@ -67,6 +67,19 @@ import Testing
         #expect(connection.life.phase == .closed(.silent))
     }
 
+    /// Apple allows one after an hour without traffic. Idle connections are closed before.
+    @Test func `an idle connection gets no ping`() {
+        var connection = Connection(at: start)
+        for hours in 1...5 {
+            let ping = connection.passes(to: start + .seconds(3_600 * hours), inFlight: 0)
+            #expect(!ping)
+        }
+        #expect(connection.life.isReady && connection.due(inFlight: 0) > start + .seconds(18_000))
+        // The first push after the silence brings one.
+        let ping = connection.deadlines.willSend(at: start + .seconds(18_001))
+        #expect(ping)
+    }
+
     @Test func `any bytes answer a ping`() {
         var connection = Connection(at: start)
         var pings = [15, 16].map { connection.deadlines.willSend(at: start + .seconds($0)) }

@@ -35,6 +35,21 @@ import Testing
         #expect(client.settingsChanges == 1 && client.acknowledgements == 1)
     }
 
+    /// Apple asks providers for no PRIORITY frames. HEADERS may have a priority too, with the flag 0x20.
+    @Test func `a client sends no priorities`() throws {
+        let client = try ClientEnd()
+        try client.feed(FrameBytes.settings())
+        for tag in 0..<50 { try client.push(UInt32(tag)) }
+        var bytes = try client.drain()[...].dropFirst(FrameBytes.preface.count)
+        var types: Set<UInt8> = []
+        while let (frame, count) = Frame.first(in: bytes) {
+            types.insert(frame.type)
+            #expect(!frame.isHeaders || frame.flags & 0x20 == 0)
+            bytes = bytes.dropFirst(count)
+        }
+        #expect(bytes.isEmpty && types.isSuperset(of: [0, 1, 4]) && !types.contains(2))
+    }
+
     @Test func `three thousand pushes share one body and end once each`() throws {
         let (client, server) = try connected()
         server.answer = { $0.stream % 7 == 0 ? (429, #"{"reason":"TooManyRequests"}"#) : (200, "") }

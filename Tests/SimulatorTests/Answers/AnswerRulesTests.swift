@@ -58,6 +58,15 @@ import Testing
         }
     }
 
+    @Test func `both names of the missing capability, and of a key for the other environment, are Apple's`() throws {
+        for text in [
+            "create=400:FeatureNotEnabled", "broadcast=400:BroadcastFeatureNotEnabled",
+            "*=403:BadEnvironmentKeyIdInToken", "*=403:BadEnvironmentKeyInToken",
+        ] {
+            #expect(try AnswerRule(parsing: text).oddity == nil, "\(text)")
+        }
+    }
+
     @Test func `a rule of limited times counts a device token once, in either case`() throws {
         var rules = try rules("ab=429*2")
         #expect(take("abcd", from: &rules) == 0)

@@ -167,6 +167,46 @@ import Testing
         }
     }
 
+    @Test func `a broadcast may have 5,120 bytes, and no more`() async throws {
+        try await manage { simulator, _, gateway in
+            let channel = try simulator.addChannel(to: Self.app)
+            for (size, expected) in [(5_120, "200 "), (5_121, refusal(413, "PayloadTooLarge"))] {
+                let start = #"{"aps":{"event":"update"},"x":""#
+                let body = start + String(repeating: "x", count: size - start.utf8.count - 2) + #""}"#
+                #expect(reason(try await gateway.send([broadcast(to: channel, body: body)])[0]) == expected)
+            }
+        }
+    }
+
+    @Test func `a channel is known to its own app only`() async throws {
+        let other = "com.example.other"
+        try await TestSimulator.with {
+            $0.channelPort = 0
+        } _: { simulator, _, loop in
+            let certificate = try simulator.issueCertificate(topics: [Self.app, other])
+            let channel = try simulator.addChannel(to: Self.app)
+            func answer(_ request: SampleRequest, at port: UInt16?) async throws -> String {
+                let client = try await SimulatorClient.connect(
+                    to: simulator,
+                    certificate: certificate,
+                    port: port,
+                    on: loop
+                )
+                return reason(try await client.send([request])[0])
+            }
+            let (port, path) = (simulator.channelPort, "/1/apps/\(other)/")
+            let read = request("GET", path + "channels", ["apns-channel-id": channel])
+            #expect(try await answer(read, at: port) == refusal(400, "BadChannelId"))
+            #expect(try await answer(request("GET", path + "all-channels"), at: port) == #"200 {"channels":[]}"#)
+            var update = broadcast(to: channel)
+            update.fields = update.fields.map {
+                $0.name == ":path" ? (name: ":path", value: "/4/broadcasts/apps/\(other)") : $0
+            }
+            #expect(try await answer(update, at: nil) == refusal(400, "BadChannelId"))
+            #expect(try await answer(broadcast(to: channel), at: nil) == "200 ")
+        }
+    }
+
     @Test func `a broadcast has any of the priorities 10, 5 and 1, or none, and may end with an alert`() async throws {
         try await manage { simulator, _, gateway in
             let channel = try simulator.addChannel(to: Self.app)
