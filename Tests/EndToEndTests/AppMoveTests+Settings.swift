@@ -49,9 +49,7 @@ extension AppMoveTests {
                 try await target.run("SET ROLE \(role)")
                 #expect(try await target.rows("SELECT id, name FROM carillon.apps") == ["(2,app)"])
                 try await target.run("RESET ROLE")
-                let error = await #expect(throws: PostgresError.self) {
-                    try await queue.database.run("SET ROLE \(role); \(enqueue)")
-                }
+                let error = await queue.database.refusal(of: "SET ROLE \(role); \(enqueue)")
                 #expect(error?.message.contains(Self.refused) == true)
             }
         } finally: {

@@ -347,9 +347,7 @@ import Testing
             _ = try await queue.database.value("carillon.publish('app', 'match', '{}')")
             try await queue.drain(RecordedBackend { _ in .rejected(400, reason) })
             #expect(try await queue.database.rows(states) == ["(match,missing)", "(other,ready)"])
-            let error = await #expect(throws: PostgresError.self) {
-                try await queue.database.value("carillon.publish('app', 'match', '{}')")
-            }
+            let error = await queue.database.refusal(ofValue: "carillon.publish('app', 'match', '{}')")
             #expect(error?.message.contains("missing: Apple answered \(reason).") == true)
             // A device token with the same refusal concerns no channel.
             _ = try await queue.database.value("carillon.enqueue('app', '{aa}', 'x')")

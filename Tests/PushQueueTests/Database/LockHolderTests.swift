@@ -115,9 +115,7 @@ import Testing
         try await database.session { holder in
             try await holder.run("BEGIN; UPDATE carillon.certificates SET last_error = 'x'")
             try await database.run("SET lock_timeout = '1ms'")
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.run("UPDATE carillon.certificates SET last_error = 'y'")
-            }
+            let error = await database.refusal(of: "UPDATE carillon.certificates SET last_error = 'y'")
             #expect(error?.sqlState == "55P03" && error?.lockedRelation == "certificates")
             try await holder.run("ROLLBACK")
         }

@@ -292,9 +292,9 @@ import Testing
             )
             #expect(try await Self.ask(1, in: database) == "(t,,0,f)")
             try await database.run("BEGIN; SET LOCAL ROLE inserter; \(Self.insert); COMMIT")
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.run("BEGIN; SET LOCAL ROLE inserter; SELECT setval('carillon.asleep', 1); COMMIT")
-            }
+            let error = await database.refusal(
+                of: "BEGIN; SET LOCAL ROLE inserter; SELECT setval('carillon.asleep', 1); COMMIT"
+            )
             #expect(error?.sqlState == "42501")
             try await database.run("ROLLBACK")
         }

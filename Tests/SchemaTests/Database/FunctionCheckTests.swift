@@ -62,7 +62,7 @@ import Testing
         ]
     )
     func `a function for the owner refuses an unknown app by name`(call: String) async throws {
-        let error = await #expect(throws: PostgresError.self) { try await database.value("carillon.\(call)") }
+        let error = await database.refusal(ofValue: "carillon.\(call)")
         #expect(error?.sqlState == "42704")
         #expect(error?.message.contains("takes the name of an app, got 'nope'") == true, "\(String(describing: error))")
     }

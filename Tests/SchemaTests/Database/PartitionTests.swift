@@ -157,9 +157,7 @@ import Testing
         #expect(made.isSubset(of: try await database.rows(Self.days) + ["(results_default)"]), "\(made)")
         try await database.run("INSERT INTO carillon.results (message_id, app_id) VALUES (2, 1)")
         #expect(try await database.value("SELECT count(*) FROM audit") == (hasRows ? "2" : "1"))
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.run("INSERT INTO carillon.results (message_id, app_id) VALUES (-2, 1)")
-        }
+        let error = await database.refusal(of: "INSERT INTO carillon.results (message_id, app_id) VALUES (-2, 1)")
         #expect(error?.constraint == "mine")
     }
 

@@ -164,9 +164,7 @@ import Testing
     {
         try await Self.using("LOCK TABLE carillon.messages IN SHARE MODE", in: database) { user in
             try await database.run("SET lock_timeout = '7s'; BEGIN; SAVEPOINT before")
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.run("SELECT carillon.lock_tables('{apps,messages}', '0')")
-            }
+            let error = await database.refusal(of: "SELECT carillon.lock_tables('{apps,messages}', '0')")
             #expect(error?.sqlState == "55P03" && error?.message.contains("carillon.messages is in use") == true)
             let holder = "process \(user.connection.backendProcessID) (test, user postgres, idle in transaction)"
             #expect(error?.detail?.contains(holder) == true, "\(error?.detail ?? "")")

@@ -80,6 +80,6 @@ import Testing
     }
 
     private static func error(of call: String, in database: TestDatabase) async -> PostgresError? {
-        await #expect(throws: PostgresError.self) { try await database.value(call) }
+        await database.refusal(ofValue: call)
     }
 }

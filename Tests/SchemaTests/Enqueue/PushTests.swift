@@ -108,9 +108,7 @@ import Testing
             ),
         ]
         for (arguments, start, end) in refused {
-            let error = await #expect(throws: PostgresError.self, "\(arguments)") {
-                try await database.value("carillon.push_each(\(arguments))")
-            }
+            let error = await database.refusal(ofValue: "carillon.push_each(\(arguments))", "\(arguments)")
             #expect(error?.message.hasPrefix("argument \(start)") == true, "\(error?.message ?? "")")
             #expect(error?.message.contains(end) == true, "\(error?.message ?? "")")
         }

@@ -65,19 +65,13 @@ import Testing
             ("'demo', 'devices', 'token', 'token'", "updated_column", "42804"),
             ("'demo', 'devices', 'token', 'updated', 'flag'", "app_column", "42804"),
         ] {
-            let error = await #expect(throws: PostgresError.self, "\(arguments)") {
-                try await database.value("carillon.watch_tokens(\(arguments))")
-            }
+            let error = await database.refusal(ofValue: "carillon.watch_tokens(\(arguments))", "\(arguments)")
             #expect(error?.message.hasPrefix("argument \"\(argument)\" takes ") == true, "\(error?.message ?? "")")
             #expect(error?.sqlState == state, "\(arguments)")
         }
-        let naive = await #expect(throws: PostgresError.self) {
-            try await database.value("carillon.watch_tokens('demo', 'devices', 'token', 'naive')")
-        }
+        let naive = await database.refusal(ofValue: "carillon.watch_tokens('demo', 'devices', 'token', 'naive')")
         #expect(naive?.hint?.contains("TYPE timestamptz") == true)
-        let missing = await #expect(throws: PostgresError.self) {
-            try await database.value("carillon.watch_tokens('demo', 'nowhere', 'token', 'updated')")
-        }
+        let missing = await database.refusal(ofValue: "carillon.watch_tokens('demo', 'nowhere', 'token', 'updated')")
         #expect(missing?.sqlState == "42P01")
     }
 

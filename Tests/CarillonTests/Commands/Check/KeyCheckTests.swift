@@ -125,7 +125,7 @@ import Testing
                 """
             )
             let isolate = "SELECT carillon.isolate_app('demo', 'stranger')"
-            let error = await #expect(throws: PostgresError.self) { try await database.run(isolate) }
+            let error = await database.refusal(of: isolate)
             #expect(
                 error?.message.contains("sees all apps as a member of pg_read_all_data") == true,
                 "\(error?.message ?? "")"
