@@ -35,8 +35,8 @@ extension AppMoveTests {
         }
     }
 
-    @Test func `roles that are isolated to the app have it in the target, and are told so in the source`() async throws
-    {
+    @Test
+    func `roles that are isolated to the app have it in the target, and are told so in the source`() async throws {
         let role = "moved_\(queue.database.connection.backendProcessID)"
         try await queue.database.run("CREATE ROLE \(role); SELECT carillon.isolate_app('app', '\(role)')")
         try await attempt {

@@ -63,8 +63,8 @@ import Testing
         }
     }
 
-    @Test func `a broadcast has the priority and the expiry that Apple takes, and its unique id is kept`() async throws
-    {
+    @Test
+    func `a broadcast has the priority and the expiry that Apple takes, and its unique id is kept`() async throws {
         try await Self.withSimulator { queue, simulator in
             try await queue.database.run(
                 """
@@ -154,9 +154,8 @@ import Testing
         }
     }
 
-    @Test func `an app that is removed while Apple creates its channel stops the channels of no other app`()
-        async throws
-    {
+    @Test
+    func `an app that is removed while Apple creates its channel stops the channels of no other app`() async throws {
         try await Self.withTwoApps { queue in
             _ = try await queue.database.value("carillon.request_channel('app', 0, 'match')")
             _ = try await queue.database.value("carillon.request_channel('other', 0, 'match')")
