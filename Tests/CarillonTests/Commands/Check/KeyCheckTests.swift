@@ -112,8 +112,8 @@ import Testing
         }
     }
 
-    @Test func `a member of pg_read_all_data is named, and can neither be isolated nor stay so unnoticed`() async throws
-    {
+    @Test
+    func `a member of pg_read_all_data is named, and can neither be isolated nor stay so unnoticed`() async throws {
         try await TestDatabase.withOwnCluster { database, _ in
             func check() async throws -> String {
                 try await ProgramRun.run(["check"], environment: ["DATABASE_URL": database.url]).output
