@@ -27,9 +27,8 @@ import Testing
         #expect(try await database.value("SELECT count(*) FROM carillon.unknown_channels") == "0")
     }
 
-    @Test func `a request whose worker died is taken again, and what the dead one brings is ours to remove`()
-        async throws
-    {
+    @Test
+    func `a request whose worker died is taken again, and what the dead one brings is ours to remove`() async throws {
         _ = try await database.value("carillon.request_channel('demo', 0, 'r')")
         _ = try await database.rows("SELECT * FROM carillon.take_channels(10)")
         try await database.run("UPDATE carillon.channels SET next_attempt_at = now()")
@@ -148,9 +147,8 @@ import Testing
         #expect(error?.message == #"argument "priority" takes 10 or 5 for push type liveactivity, got 1"#)
     }
 
-    @Test func `a channel that stores the last message gets an expiry, and one that stores nothing has none`()
-        async throws
-    {
+    @Test
+    func `a channel that stores the last message gets an expiry, and one that stores nothing has none`() async throws {
         try await ready(database, policy: 1)
         _ = try await database.value("carillon.publish('demo', 'r', '{}')")
         #expect(

@@ -62,9 +62,8 @@ import Testing
         }
     }
 
-    @Test func `a consumer that subscribes again, and a channel that is requested again, wait for nobody`()
-        async throws
-    {
+    @Test
+    func `a consumer that subscribes again, and a channel that is requested again, wait for nobody`() async throws {
         let again = "SELECT carillon.subscribe('demo', 'c'), carillon.request_channel('demo', 0, 'r')"
         try await database.run(again)
         try await database.session { other in

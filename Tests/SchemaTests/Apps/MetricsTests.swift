@@ -66,8 +66,8 @@ import Testing
         }
     }
 
-    @Test func `the team of an export token is that of the app's signing key, and no error shows a token`() async throws
-    {
+    @Test
+    func `the team of an export token is that of the app's signing key, and no error shows a token`() async throws {
         func insert(_ token: String, team: String = "NULL") -> String {
             "INSERT INTO carillon.export_token_input VALUES ('demo', '\(token)', \(team), now() + interval '1 day')"
         }

@@ -18,9 +18,8 @@ import Testing
         """
     }
 
-    @Test func `each change is recorded with who, what and when, and setting the present value is no change`()
-        async throws
-    {
+    @Test
+    func `each change is recorded with who, what and when, and setting the present value is no change`() async throws {
         #expect(try await database.value("carillon.pause_app('demo', 'too many', 'anna')") == "true")
         #expect(try await database.value("carillon.pause_app('demo', 'again', 'bert')") == "false")
         #expect(try await database.rows("SELECT paused, paused_reason FROM carillon.apps") == ["(t,\"too many\")"])

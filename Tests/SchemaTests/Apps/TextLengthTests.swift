@@ -83,8 +83,8 @@ import Testing
         }
     }
 
-    @Test func `a pause takes a reason of a thousand characters in any script, and refuses a longer one`() async throws
-    {
+    @Test
+    func `a pause takes a reason of a thousand characters in any script, and refuses a longer one`() async throws {
         let error = await database.refusal(of: "SELECT carillon.pause_app('demo', repeat('🔔', 1001))")
         #expect(
             error?.message

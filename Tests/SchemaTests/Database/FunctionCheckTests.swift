@@ -41,8 +41,8 @@ import Testing
     }
 
     /// An application gets an error with one line of context. All other functions leave it to refuse(), which adds a second.
-    @Test func `functions for applications raise refusals themselves, and all others leave it to refuse`() async throws
-    {
+    @Test
+    func `functions for applications raise refusals themselves, and all others leave it to refuse`() async throws {
         let wrong = """
             SELECT p.proname FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname <> 'app_id'
                 AND obj_description(p.oid, 'pg_proc') NOT LIKE 'Internal: the HTTP API.%'

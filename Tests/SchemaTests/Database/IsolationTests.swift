@@ -365,9 +365,8 @@ import Testing
         #expect(try await refusal()?.sqlState == "42704")
     }
 
-    @Test(.demo) func `a role that has wider rights, inherits none, or does not exist, cannot be isolated`()
-        async throws
-    {
+    @Test(.demo)
+    func `a role that has wider rights, inherits none, or does not exist, cannot be isolated`() async throws {
         let role = "demo_\(database.connection.backendProcessID)"
         let shut = "shut_" + role
         try await database.run("CREATE ROLE \(role); GRANT carillon_app TO \(role); CREATE ROLE \(shut) NOINHERIT")

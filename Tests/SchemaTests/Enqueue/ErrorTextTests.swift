@@ -19,9 +19,7 @@ import Testing
         ("carillon.enqueue('demo', '{ab}', 'x', push_type => E'a\\r\\nlert')", #"got 'a\r\nlert'"#),
         ("carillon.enqueue(E'de\\nmo', '{ab}', 'x')", #"got 'de\nmo'"#),
     ])
-    func `an error escapes control characters, so that it stays one line`(call: String, got: String)
-        async throws
-    {
+    func `an error escapes control characters, so that it stays one line`(call: String, got: String) async throws {
         let error = try #require(await Self.error(of: call, in: database))
         #expect(error.message.hasSuffix(got), "\(error.message)")
         #expect(!error.message.contains { $0.isNewline })

@@ -61,9 +61,8 @@ import Testing
         )
     }
 
-    @Test func `its topic belongs to the app: it is derived like those of Apple's newer types, or listed`()
-        async throws
-    {
+    @Test
+    func `its topic belongs to the app: it is derived like those of Apple's newer types, or listed`() async throws {
         try await database.useSigningKey()
         func call(_ topic: String) -> String {
             "enqueue('demo', '{ab}', 'x', push_type => 'spatial', topic => '\(topic)')"

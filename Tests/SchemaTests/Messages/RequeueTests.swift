@@ -58,9 +58,8 @@ import Testing
     }
 
     /// If each failure were looked for among all tokens that were kept, 20,000 of them would take a minute.
-    @Test func `requeueing a large message with a payload for each token takes no longer for each of them`()
-        async throws
-    {
+    @Test
+    func `requeueing a large message with a payload for each token takes no longer for each of them`() async throws {
         try await database.run(
             """
             CREATE TEMPORARY TABLE chosen AS
