@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonSchema
 import CarillonText
 import CarillonWeb
 
@@ -51,39 +52,41 @@ struct Dashboard: Sendable {
 
     private var pages: [Page] {
         [
-            Page(path: "/") { request, _ in
-                try await OverviewQuery(database: database, span: PushCountSpan(request)).run()
-            },
-            Page(path: "/apps") { request, _ in try await AppListQuery(database: database, request).run() },
-            Page(path: "/apps/{name}") { request, _ in try await AppQuery(database: database, request).run() },
-            Page(path: "/webhooks/{name}") { request, _ in
-                try await WebhookQuery(database: database, request).run()
-            },
-            Page(path: "/webhooks/{name}/redeliver") {
-                try await RedeliveryQuery(database: changing, request: $0, viewer: $1).run()
-            },
+            Page(path: "/") { request, _ in try await OverviewView(from: database, over: PushCountSpan(request)) },
+            Page(path: "/apps") { request, _ in try await AppListView(from: database, request) },
+            Page(path: "/apps/{name}") { request, _ in try await AppView(from: database, request) },
+            Page(path: "/webhooks/{name}") { request, _ in try await WebhookView(from: database, request) },
+            Page(path: "/webhooks/{name}/redeliver") { try await RedeliveryView(from: changing, $0, $1) },
             Page(path: "/trace") { try await TraceQuery(database: database, tokens: $1.tokens, $0).run() },
-            Page(path: "/messages/{id}") { try await MessageQuery(database: database, tokens: $1.tokens, $0).run() },
+            Page(path: "/messages/{id}") { request, viewer in
+                try await message(request) { try await MessageView($0, from: database, viewer.tokens) }
+            },
             Page(path: "/messages/{id}/cancel") { request, _ in
-                try await MessageQuery(database: database, tokens: TokenDisplay(isWhole: false), request).cancelling()
+                try await message(request) { CancelView(message: $0) }
             },
-            Page(path: "/failures") { try await FailuresQuery(database: database, tokens: $1.tokens, $0).run() },
-            Page(path: "/failures/requeue") {
-                try await FailureActionQuery(operation: .requeue, database: changing, request: $0, viewer: $1).run()
-            },
-            Page(path: "/failures/dismiss") {
-                try await FailureActionQuery(operation: .dismiss, database: changing, request: $0, viewer: $1).run()
-            },
-            Page(path: "/broadcasts") { _, _ in try await BroadcastsQuery(database: database).run() },
-            Page(path: "/scheduled") { request, _ in try await ScheduledQuery(database: database, request).run() },
-            Page(path: "/tokens") { _, _ in try await TokensQuery(database: database).run() },
-            Page(path: "/channels") { _, _ in try await ChannelsQuery(database: database).run() },
-            Page(path: "/activities") { try await ActivitiesQuery(database: database, tokens: $1.tokens).run() },
-            Page(path: "/workers") { _, _ in try await WorkersQuery(database: database).run() },
-            Page(path: "/credentials") { _, _ in try await CredentialsQuery(database: database).run() },
-            Page(path: "/test") { request, _ in try await TestPushQuery(database: database).run(request) },
-            Page(path: "/changes") { request, _ in try await ChangesQuery(database: database, request).run() },
+            Page(path: "/failures") { try await FailuresView(from: database, $1.tokens, $0) },
+            Page(path: "/failures/requeue") { try await FailureActionView(.requeue, from: changing, $0, $1) },
+            Page(path: "/failures/dismiss") { try await FailureActionView(.dismiss, from: changing, $0, $1) },
+            Page(path: "/broadcasts") { _, _ in try await BroadcastsView(from: database) },
+            Page(path: "/scheduled") { request, _ in try await ScheduledView(from: database, request) },
+            Page(path: "/tokens") { _, _ in try await TokensView(from: database) },
+            Page(path: "/channels") { _, _ in try await ChannelsView(from: database) },
+            Page(path: "/activities") { try await ActivitiesView(from: database, $1.tokens) },
+            Page(path: "/workers") { _, _ in try await WorkersView(from: database) },
+            Page(path: "/credentials") { _, _ in try await CredentialsView(from: database) },
+            Page(path: "/test") { request, _ in try await TestPushView(TestPush(request), from: database) },
+            Page(path: "/changes") { request, _ in try await ChangesView(from: database, request) },
         ]
+    }
+
+    /// The page of one message, or one to choose an app if several have a message of its id.
+    private func message(
+        _ request: Request,
+        _ view: (MessageStatus) async throws -> any PageView
+    ) async throws -> any PageView {
+        let query = try MessageQuery(database: database, request, app: request.parameter("app"))
+        let found = try await query.messages()
+        return found.count > 1 ? MessageChoiceView(id: query.id, apps: found.map(\.app)) : try await view(found[0])
     }
 
     private func actions(of site: PageSite) -> [Route] {

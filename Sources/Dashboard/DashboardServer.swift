@@ -64,9 +64,7 @@ package struct DashboardServer: Sendable {
     /// The list of several databases.
     private var list: [PageSite] {
         guard hasList else { return [] }
-        let page = PageSite.Page(path: "/") { request, _ in
-            await DatabasesQuery(dashboards: dashboards, request: request).run()
-        }
+        let page = PageSite.Page(path: "/") { request, _ in await DatabasesView(dashboards, request) }
         return [PageSite(mount: .list, configuration: configuration, pages: [page])]
     }
 

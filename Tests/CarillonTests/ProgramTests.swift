@@ -93,9 +93,8 @@ import Testing
         #expect(!run.output.contains("canary"))
     }
 
-    @Test func `URLs that are separated by commas are refused, and the sentence says how to separate them`()
-        async throws
-    {
+    @Test
+    func `URLs that are separated by commas are refused, and the sentence says how to separate them`() async throws {
         let urls = "postgresql://u:canary@127.0.0.1:1/a,postgresql://u:canary@127.0.0.1:1/b"
         for words in [["app", "list"], ["check"], ["worker", "--once"]] {
             let run = try await ProgramRun.run(words, environment: ["DATABASE_URL": urls])

@@ -6,8 +6,8 @@ import Testing
 @Suite(.shop) struct WebRefusalTests {
     private static let json = "Accept: application/json\r\n"
 
-    @Test func `a program gets a problem document for every refused request, and a person a page or text`() async throws
-    {
+    @Test
+    func `a program gets a problem document for every refused request, and a person a page or text`() async throws {
         let operators = try shop.folder.write("operators", "battery staple")
         let words = ["--operator-password-file", operators]
         try await DashboardClient.with(shop.database.url, in: shop.folder, words) { client, _ in

@@ -122,7 +122,7 @@ import Testing
                 "carillon.enqueue('app', ARRAY['aa'], alert => 'x')", "carillon.push('app', ARRAY['aa'], 'x', 1, NULL)",
                 "carillon.register_token('app', 'aa')", "carillon.resume_app('app')", "carillon.subscribe('app', 'c')",
             ] {
-                let error = await #expect(throws: PostgresError.self) { try await queue.database.run("SELECT \(call)") }
+                let error = await queue.database.refusal(of: "SELECT \(call)")
                 #expect(error?.sqlState == "55000" && error?.message.contains(Self.refused) == true, "\(call)")
             }
             #expect(
@@ -157,9 +157,7 @@ import Testing
             try await prepare()
             await #expect(throws: Interruption.self) { try await move(to: target, until: "brought") }
             #expect(try await queue.database.value("SELECT paused FROM carillon.apps WHERE id = 1") == "false")
-            let error = await #expect(throws: PostgresError.self) {
-                try await target.run("SELECT carillon.enqueue('app', ARRAY['aa'], alert => 'x')")
-            }
+            let error = await target.refusal(of: "SELECT carillon.enqueue('app', ARRAY['aa'], alert => 'x')")
             #expect(error?.sqlState == "40001")
             #expect(try await queue.drain(RecordedBackend()).counters.total.sent == 5)
             try await move(to: target)

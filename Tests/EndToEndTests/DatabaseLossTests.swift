@@ -26,35 +26,6 @@ import Testing
         #expect(try await queue.database.number("SELECT count(*) FROM carillon.inflight") == 0)
     }
 
-    @Test func `connections cut again and again lose nothing and settle nothing twice`() async throws {
-        try await queue.fill(rows: 3000)
-        let backend = GateBackend()
-        backend.open()
-        let worker = queue.worker(backend) { $0.maxInFlight = 60 }
-        let cutting = Task {
-            var batches = 0
-            for await _ in backend.arrivals {
-                batches += 1
-                if batches % 60 == 30 { try await queue.cutConnections() }
-                if batches == 270 { return }
-            }
-        }
-        let report = try await queue.running(worker) {
-            try await cutting.value
-            // All was cut that will be: what is settled after that was written over a connection that lasts.
-            try await queue.fill(rows: 1)
-            try await queue.loop.eventually("all is settled") {
-                try await queue.database.number("SELECT coalesce(sum(sent), 0) FROM carillon.results") == 3001
-            }
-            worker.drain()
-        }
-        #expect(report.isClean)
-        #expect(report.counters[.databaseErrors] > 0)
-        #expect(Set(backend.recorded.sent.map(\.id)).count == 3001)
-        #expect(try await queue.database.number("SELECT sum(sent) FROM carillon.results") == 3001)
-        #expect(try await queue.database.number("SELECT count(DISTINCT message_id) FROM carillon.results") == 3001)
-    }
-
     @Test func `a worker that gives up while it connects does not complain that it broke off`() async throws {
         let cluster = try await TestCluster.shared
         let database = try #require(try await queue.database.rows("SELECT current_database()").first)

@@ -98,9 +98,8 @@ import Testing
         #expect(Self.stamps(backend) == [last + 1])
     }
 
-    @Test func `an update whose time would be ahead of the clock waits, and the newest of several is sent`()
-        async throws
-    {
+    @Test
+    func `an update whose time would be ahead of the clock waits, and the newest of several is sent`() async throws {
         let backend = RecordedBackend()
         try await Self.call(queue, "update_activity('app', '{aa}', '{\"level\": 1}')")
         try await queue.drain(backend)
@@ -130,9 +129,8 @@ import Testing
         #expect(try await queue.database.number("SELECT count(*) FROM carillon.updates") == 0)
     }
 
-    @Test func `an end is final: what is enqueued after it is not sent, whether the end waits or was sent`()
-        async throws
-    {
+    @Test
+    func `an end is final: what is enqueued after it is not sent, whether the end waits or was sent`() async throws {
         try await Self.call(queue, "end_activity('app', '{aa}', '{\"level\": 1}', reference => 'end')")
         try await Self.call(queue, "update_activity('app', '{aa}', '{\"level\": 2}', reference => 'late')")
         let backend = RecordedBackend()
@@ -175,9 +173,8 @@ import Testing
         #expect(Self.payloads(backend).map { $0.contains(#""level":1"#) } == [true])
     }
 
-    @Test func `the newest update is sent when it comes back, though an older one was committed meanwhile`()
-        async throws
-    {
+    @Test
+    func `the newest update is sent when it comes back, though an older one was committed meanwhile`() async throws {
         try await Self.call(queue, "update_activity('app', '{aa}', '{\"level\": 2}')")
         // As if its transaction had been open since before: the id and the time are lower.
         try await queue.drain(RecordedBackend { _ in .rejected(503, "ServiceUnavailable") })

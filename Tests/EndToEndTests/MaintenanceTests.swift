@@ -6,8 +6,8 @@ import Testing
 
 /// What takes long must not stand before heartbeats and settlements.
 @Suite(.queue) struct MaintenanceTests {
-    @Test func `maintenance that meets a lock leaves that step for later, and keeps no heartbeat waiting`() async throws
-    {
+    @Test
+    func `maintenance that meets a lock leaves that step for later, and keeps no heartbeat waiting`() async throws {
         let lease = "SELECT extract(epoch FROM max(lease_until)) * 1000 FROM carillon.workers"
         let failing = "SELECT count(*) FROM carillon.maintenance m WHERE m.last_failure > m.last_success"
         let other = try await PostgresConnection.connect(queue.database.url, on: queue.loop, application: "other")

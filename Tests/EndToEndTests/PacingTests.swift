@@ -74,9 +74,8 @@ import Testing
         }
     }
 
-    @Test func `pushes with another collapse id or payload mean something else, and each waits for its turn`()
-        async throws
-    {
+    @Test
+    func `pushes with another collapse id or payload mean something else, and each waits for its turn`() async throws {
         try await Self.with(1) { queue in
             let backend = RecordedBackend()
             try await Self.enqueue(queue, ["a"])

@@ -36,15 +36,6 @@ import Testing
         #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
     }
 
-    @Test func `a push that its credential is not good for harms no other of its app`() async throws {
-        try await insert(queue, tokens: "{aa}")
-        try await insert(queue, tokens: "{bb}")
-        let backend = RecordedBackend { $0 == "bb" ? .rejected(403, "InvalidProviderToken") : .accepted }
-        let report = try await queue.drain(backend)
-        #expect(report.counters.total.sent == 1)
-        #expect(report.holds.isEmpty)
-    }
-
     @Test func `each token ends as APNs says, and dead ones become feedback`() async throws {
         try await insert(queue, tokens: "{aa,bb,cc,dd}", [("reference", "'order 7'")])
         let backend = RecordedBackend { token in
@@ -85,17 +76,8 @@ import Testing
         )
     }
 
-    @Test func `a token named twice is sent once`() async throws {
-        try await insert(queue, tokens: "{aa,bb,aa,AA,bb}")
-        let backend = RecordedBackend()
-        try await queue.drain(backend)
-        #expect(backend.sent.map(\.token) == ["aa", "bb"])
-        #expect(try await queue.database.rows("SELECT sent FROM carillon.results") == ["(2)"])
-    }
-
-    @Test func `pushes that are safe to send again are sent after a moment, even by a worker that runs once`()
-        async throws
-    {
+    @Test
+    func `pushes that are safe to send again are sent after a moment, even by a worker that runs once`() async throws {
         try await insert(queue, tokens: "{aa,bb,cc}")
         let refusals = Refusals()
         let report = try await queue.drain(
@@ -104,12 +86,6 @@ import Testing
         #expect(report.isClean)
         #expect(try await queue.database.rows("SELECT sent, failed, attempts FROM carillon.results") == ["(3,0,1)"])
         #expect(try await queue.database.number("SELECT count(*) FROM carillon.scheduled") == 0)
-    }
-
-    @Test func `a message without tokens is finished at once`() async throws {
-        try await insert(queue, tokens: "{}")
-        try await queue.drain()
-        #expect(try await queue.database.rows("SELECT sent, failed, expired FROM carillon.results") == ["(0,0,0)"])
     }
 
     @Test func `a throttled push is tried again later, as the same job and the same push`() async throws {
@@ -191,20 +167,6 @@ import Testing
             try await queue.database.rows("SELECT status, reason, attempt FROM carillon.failures")
                 == ["(503,ServiceUnavailable,2)"]
         )
-    }
-
-    @Test func `nothing is sent or tried again after it has expired`() async throws {
-        try await insert(queue, tokens: "{aa,bb}", [("expires_at", "now() - interval '1 s'")])
-        try await insert(queue, tokens: "{cc}", [("expires_at", "now() + interval '30 minutes'")])
-        let busy = RecordedBackend { _ in .rejected(503, "ServiceUnavailable", retryAfter: 3600) }
-        let report = try await queue.drain(busy)
-        #expect(busy.sent.map(\.token) == ["cc"])
-        #expect(report.counters.total.expired == 3)
-        #expect(
-            try await queue.database.rows("SELECT sent, failed, expired FROM carillon.results ORDER BY message_id")
-                == ["(0,0,2)", "(0,0,1)"]
-        )
-        #expect(try await queue.database.number("SELECT count(*) FROM carillon.scheduled") == 0)
     }
 
     @Test func `an unknown outcome is tried again, or fails where the message says so`() async throws {

@@ -7,27 +7,6 @@ import Testing
 
 /// What a worker does while PostgreSQL refuses its statements, and once it does not any more.
 @Suite struct RefusedStatementTests {
-    /// Why nothing can be claimed.
-    enum Bar: String, CaseIterable, Sendable {
-        case rights
-        case fullDisk = "53100"
-        case trigger = "P0001"
-
-        var begin: String {
-            guard self != .rights else { return "REVOKE INSERT ON carillon.inflight FROM carillon_worker" }
-            return """
-                CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS
-                    $$ BEGIN RAISE EXCEPTION 'not now' USING ERRCODE = '\(rawValue)'; END $$;
-                CREATE TRIGGER refuse BEFORE INSERT ON carillon.inflight FOR EACH ROW EXECUTE FUNCTION public.refuse()
-                """
-        }
-
-        var end: String {
-            self == .rights
-                ? "GRANT INSERT ON carillon.inflight TO carillon_worker" : "DROP TRIGGER refuse ON carillon.inflight"
-        }
-    }
-
     /// - Parameter leavesUnrecorded: PostgreSQL refuses some results for good.
     private static func running(
         _ backend: any Backend,
@@ -73,21 +52,6 @@ import Testing
             let passed = Double((MonotonicInstant.now - began).nanoseconds) / 1e9
             let more = worker.counters[.databaseErrors] - errors
             #expect(Double(more) <= 20 * passed, "in second \(second)")
-        }
-    }
-
-    @Test(arguments: Bar.allCases)
-    func `refused claims are repeated at most 20 times a second, and rows are sent within seconds once that is mended`(
-        bar: Bar
-    ) async throws {
-        let backend = RecordedBackend()
-        try await Self.running(backend) { queue, worker in
-            try await queue.database.run(bar.begin)
-            try await Self.enqueue(50, in: queue)
-            try await Self.expectFewErrors(of: worker, for: 4, in: queue)
-            #expect(backend.sent.count == 5)
-            try await queue.database.run(bar.end)
-            try await queue.loop.eventually("all were sent", within: .seconds(30)) { backend.sent.count == 55 }
         }
     }
 

@@ -65,9 +65,9 @@ import Testing
                 ("org.example.app.voip", "voip", "a3"), (nil, "liveactivity", "a4"), ("org.example.app", "alert", "c1"),
             ]
             try await Self.insert(own + Self.foreign, queue)
-            let refused = await #expect(throws: PostgresError.self) {
-                try await queue.database.run("SELECT carillon.enqueue('app', '{b0}', 'x', topic => 'com.bank')")
-            }
+            let refused = await queue.database.refusal(
+                of: "SELECT carillon.enqueue('app', '{b0}', 'x', topic => 'com.bank')"
+            )
             #expect(refused?.sqlState == "22023", "\(refused?.message ?? "")")
             try await queue.database.run("RESET ROLE")
             let backend = HTTP2Backend(.longTimeouts)

@@ -132,9 +132,8 @@ import Testing
         #expect(first.sent.map(\.id) == second.sent.sorted { $0.token < $1.token }.map(\.id))
     }
 
-    @Test func `a push whose worker died, and that was then given back unsent, still gets its collapse id`()
-        async throws
-    {
+    @Test
+    func `a push whose worker died, and that was then given back unsent, still gets its collapse id`() async throws {
         try await queue.database.run("UPDATE carillon.apps SET collapse_unknown = true")
         try await Self.enqueue(queue)
         try await queue.database.run(

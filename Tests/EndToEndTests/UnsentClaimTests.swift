@@ -9,9 +9,8 @@ import Testing
         "INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (\(app), '{\(token)}', '{\"aps\":{}}')"
     }
 
-    @Test func `a claim that PostgreSQL refuses to take back delays nothing, and is sent once that is mended`()
-        async throws
-    {
+    @Test
+    func `a claim that PostgreSQL refuses to take back delays nothing, and is sent once that is mended`() async throws {
         try await queue.addApp("other", topic: "org.example.app")
         // The app's timetable is full, so that what is claimed goes back.
         try await queue.database.run(

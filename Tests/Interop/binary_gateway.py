@@ -49,6 +49,7 @@ class Gateway:
             (identifier,) = struct.unpack(">I", items[3])
             status = self.judge(items, identifier)
             if status:
+                # Apple's answer came late, too: what the worker writes in the meantime, it must send again.
                 time.sleep(0.3)
                 line.sendall(struct.pack(">BBI", 8, status, identifier))
                 return

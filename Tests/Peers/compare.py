@@ -158,6 +158,7 @@ class Comparison:
             held = 0
             while held != self.gateway.requests():
                 held = self.gateway.requests()
+                # The workers hold all that they will when a second brings no request; no peer says so itself.
                 time.sleep(1)
             before = self.reading()
             start, held = self.gateway.ask("open")

@@ -160,9 +160,8 @@ import Testing
         }
     }
 
-    @Test func `a receiver that never answers delays no other, and its batch is kept when the worker ends`()
-        async throws
-    {
+    @Test
+    func `a receiver that never answers delays no other, and its batch is kept when the worker ends`() async throws {
         let silent = try SilentPort(host: "127.0.0.1")
         try await with { runner, _, record, loop in
             try await database.run(

@@ -13,9 +13,9 @@ struct CancelAction {
     let changing: ServiceRunner
 
     func run(_ request: Request, _ form: Form, _ viewer: Viewer) async throws -> ActionResult {
-        let id = try MessageQuery.id(request)
         guard let app = form["app"] else { throw RequestError.badRequest("Name the app of the message.") }
-        let query = MessageQuery(database: database, tokens: TokenDisplay(isWhole: false), id: id, app: app)
+        let query = try MessageQuery(database: database, request, app: app)
+        let id = query.id
         let link = Link.message(id, of: app)
         // It may have ended since the confirmation page: then no cancel is recorded. A message that is not found here, such as a
         // retry behind a long queue, may still be waiting.

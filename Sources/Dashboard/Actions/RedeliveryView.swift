@@ -13,8 +13,27 @@ struct RedeliveryView: PageView {
         let isCopy: Bool
     }
 
+    private static let count = Statement(
+        "web_count_redelivery",
+        """
+        SELECT s.since, c.events, c.events_precision, carillon.installation_fault() IS NOT NULL AS is_copy FROM (SELECT now() - make_interval(secs => $2) AS since) s
+        CROSS JOIN LATERAL carillon.count_redelivery($1, s.since) AS c
+        """
+    )
+    /// As the command takes them.
+    private static let times = Duration.seconds(1)...Duration.seconds(315_360_000)
+
     let name: String
     let found: Found
+
+    init(from database: ServiceRunner, _ request: Request, _ viewer: Viewer) async throws {
+        guard viewer.mayChange else { throw RequestError.mayNotChange(viewer) }
+        guard let time = DurationText.read((request.filled("since") ?? "").trimmed), Self.times.contains(time) else {
+            throw RequestError.badRequest("'since' is a time of up to 3650d, such as 90m, 2h or 3d.")
+        }
+        name = request.pathParameters["name"] ?? ""
+        found = try await database.query(Self.count, Parameters(name, time.roundedSeconds)) { try $0.record(0) }
+    }
 
     var title: String { "Post events again to \(name)" }
     var section: PageSection { .apps }

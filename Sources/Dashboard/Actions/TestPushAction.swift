@@ -34,13 +34,13 @@ struct TestPushAction {
             let preview = try await changing.query(Self.preview, parameters) { rows in
                 (message: try rows.record(0) as TestPushView.Preview, notices: rows.noticesOfSchema)
             }
-            var page = try await view(push)
+            var page = try await TestPushView(push, from: database)
             page.preview = preview.message
             page.notices = preview.notices
             return .page(page)
         } catch let error as PostgresError where Self.isRefusal(error) {
             let refusal = Self.refusal(error)
-            var page = try await view(push)
+            var page = try await TestPushView(push, from: database)
             page.complaint = refusal.text
             return .refused(page, refusal)
         }
@@ -60,9 +60,5 @@ struct TestPushAction {
         let state = error.statementState ?? ""
         return state.hasPrefix("22") || SQLState.badArgument.contains(state)
             || [SQLState.undefinedObject, SQLState.duplicateObject].contains(state)
-    }
-
-    private func view(_ push: TestPush) async throws -> TestPushView {
-        TestPushView(push: push, apps: try await TestPushQuery(database: database).apps())
     }
 }

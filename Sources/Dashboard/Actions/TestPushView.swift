@@ -1,4 +1,5 @@
 import ApplePush
+import CarillonPostgres
 import CarillonSchema
 import CarillonTLS
 import CarillonText
@@ -16,6 +17,11 @@ struct TestPushView: PageView {
         let topic: String?
     }
 
+    private static let names = Statement(
+        "web_app_names",
+        "SELECT a.name FROM carillon.apps a ORDER BY a.name LIMIT \(ReadDepth.maxApps)"
+    )
+
     let push: TestPush
     let apps: [String]
     var preview: Preview?
@@ -24,6 +30,11 @@ struct TestPushView: PageView {
     var complaint: String?
     /// New for each page, because the form may be changed into another push.
     private let key = "test-push-" + SystemRandom.bytes(16).hexadecimal
+
+    init(_ push: TestPush, from database: ServiceRunner) async throws {
+        self.push = push
+        apps = try await database.values(of: Self.names)
+    }
 
     var title: String { "Send a test push" }
     var section: PageSection { .test }

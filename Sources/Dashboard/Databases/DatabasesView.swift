@@ -1,3 +1,4 @@
+import CarillonIO
 import CarillonSchema
 import CarillonText
 import CarillonWeb
@@ -35,6 +36,21 @@ struct DatabasesView: PageView {
     }
 
     let states: [State]
+
+    init(_ dashboards: [Dashboard], _ request: Request) async {
+        states = await dashboards.mapAtOnce { await Self.state(of: $0, request) }
+    }
+
+    private static func state(of dashboard: Dashboard, _ request: Request) async -> State {
+        guard case .one(let name) = dashboard.mount else { preconditionFailure("one database has no list") }
+        do {
+            return State(name: name, overview: .success(try await OverviewView(from: dashboard.database)))
+        } catch {
+            let explanation = Explanation(error)
+            dashboard.configuration.observer(.pageFailed(request, explanation))
+            return State(name: name, overview: .failure(RequestError(explaining: explanation)))
+        }
+    }
 
     var title: String { "Databases" }
     var section: PageSection { .overview }

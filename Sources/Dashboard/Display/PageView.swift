@@ -1,7 +1,7 @@
 import CarillonText
 import CarillonWeb
 
-/// The content of a page: filled by a query, then written as HTML or JSON without further queries.
+/// The content of a page: its init reads everything, then it is written as HTML or JSON without further queries.
 protocol PageView: JSONConvertible, Sendable {
     var title: String { get }
     /// The section of the navigation to which the page belongs.

@@ -63,13 +63,11 @@ import Testing
     }
 
     @Test func `an observer need not do anything`() async throws {
-        try await TestGateway.with(test: { _, gateway in
-            try await withBackend {
-                $0.observer = Idle()
-            } _: { backend in
-                let outcomes = await backend.deliver(batch(1), to: gateway, with: try TestCredential.certificate())
-                #expect(outcomes.map(\.verdict) == [.accepted])
-            }
-        })
+        try await TestGateway.accepting {
+            $0.observer = Idle()
+        } test: { _, gateway, backend in
+            let outcomes = await backend.deliver(batch(1), to: gateway, with: try TestCredential.certificate())
+            #expect(outcomes.map(\.verdict) == [.accepted])
+        }
     }
 }

@@ -36,10 +36,7 @@ import Testing
         func add(_ number: Int) { value.withLock { $0 += number } }
     }
 
-    private static func token(_ number: Int) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 8 - digits.count) + digits
-    }
+    private static func token(_ number: Int) -> String { ApplePushTests.token(number, digits: 8) }
 
     private func apns(_ backend: some Backend) throws -> APNs {
         APNs(Session(backend: backend).connection(to: .sandbox, credential: try TestCredential.certificate()))

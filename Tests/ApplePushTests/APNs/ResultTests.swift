@@ -8,12 +8,9 @@ import Testing
         _ answers: [String: RecordedBackend.Answer]
     ) async throws -> (message: Message, result: APNs.Result, backend: RecordedBackend) {
         let backend = RecordedBackend { answers[$0] ?? .accepted }
-        let connection = Session(backend: backend).connection(
-            to: .sandbox,
-            credential: try TestCredential.certificate()
-        )
+        let apns = try APNs(backend)
         let message = try Message(tokens: tokens, alert: "Hello", topic: "org.example.app")
-        return (message, try await APNs(connection).send(message), backend)
+        return (message, try await apns.send(message), backend)
     }
 
     private struct Row: Sendable, CustomTestStringConvertible {
@@ -24,21 +21,10 @@ import Testing
         var testDescription: String { "\(answer)" }
     }
 
+    /// `ReasonMatrixTests` has the reasons that are known.
     private static let matrix: [Row] = [
         Row(answer: .accepted, isFailed: false, isError: false, isRetried: false),
-        Row(answer: .rejected(400, "BadDeviceToken"), isFailed: true, isError: false, isRetried: false),
-        Row(answer: .rejected(400, "DeviceTokenNotForTopic"), isFailed: true, isError: false, isRetried: false),
         Row(answer: .rejected(410, "Unregistered"), isFailed: true, isError: false, isRetried: false),
-        Row(answer: .rejected(410, "ExpiredToken"), isFailed: true, isError: false, isRetried: false),
-        Row(answer: .rejected(400, "BadTopic"), isFailed: false, isError: true, isRetried: false),
-        Row(answer: .rejected(400, "TopicDisallowed"), isFailed: false, isError: true, isRetried: false),
-        Row(answer: .rejected(413, "PayloadTooLarge"), isFailed: false, isError: true, isRetried: false),
-        Row(answer: .rejected(403, "Forbidden"), isFailed: false, isError: true, isRetried: false),
-        Row(answer: .rejected(403, "BadCertificate"), isFailed: false, isError: true, isRetried: true),
-        Row(answer: .rejected(403, "ExpiredProviderToken"), isFailed: false, isError: true, isRetried: true),
-        Row(answer: .rejected(429, "TooManyRequests"), isFailed: false, isError: true, isRetried: true),
-        Row(answer: .rejected(500, "InternalServerError"), isFailed: false, isError: true, isRetried: true),
-        Row(answer: .rejected(503, "Shutdown"), isFailed: false, isError: true, isRetried: true),
         Row(answer: .rejected(503, "NobodyKnowsThis"), isFailed: false, isError: true, isRetried: true),
         Row(answer: .rejected(400, "NobodyKnowsThis"), isFailed: false, isError: true, isRetried: false),
         Row(answer: .safe, isFailed: false, isError: false, isRetried: true),
@@ -99,11 +85,8 @@ import Testing
     @Test func `a retry carries the same identity for the same token`() async throws {
         let (_, result, backend) = try await send(["a1", "b2"], ["b2": .unknown])
         let retry = try #require(result.retry())
-        let connection = Session(backend: backend).connection(
-            to: .sandbox,
-            credential: try TestCredential.certificate()
-        )
-        _ = try await APNs(connection).send(retry)
+        let apns = try APNs(backend)
+        _ = try await apns.send(retry)
         let ids = backend.sent.filter { $0.token == "b2" }.map(\.id)
         #expect(ids.count == 2)
         #expect(Set(ids).count == 1)
@@ -145,13 +128,14 @@ import Testing
         let error = await #expect(throws: PushError.self) { try await send(["a1"], ["a1": .unreachable(failure)]) }
         #expect(error?.message == "Nobody is there.")
         let (_, result, _) = try await send(["a1", "b2"], ["b2": .unreachable(failure)])
-        #expect(result.accepted == 1)
+        #expect(result.accepted == 1 && result.unsent == ["b2"])
+        #expect(result.unsentReason?.message == "Nobody is there.")
         #expect(result.retry()?.tokens == ["b2"])
     }
 
     @Test func `a message without tokens has an empty result`() async throws {
         let (_, result, backend) = try await send([], [:])
-        #expect(result.accepted == 0)
+        #expect(result.accepted == 0 && result.unsent.isEmpty && result.unsentReason == nil)
         #expect(!result.needsRetry)
         #expect(backend.sent.isEmpty)
     }

@@ -25,17 +25,12 @@ import Testing
         return try simulator.credential(topics: topics)
     }
 
-    private func token(_ number: Int) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 64 - digits.count) + digits
-    }
-
     @Test func `each answer is timed, and open connections are counted`() async throws {
         try await withSimulator { simulator, gateway, backend in
             let credential = try certificate(simulator)
-            let connection = Session(backend: backend).connection(to: gateway, credential: credential)
+            let apns = try APNs(backend, to: gateway, with: credential)
             let tokens = (1...300).map { token($0) }
-            _ = try await APNs(connection).send(Message(tokens: tokens, alert: "Hello", topic: "org.example.app"))
+            _ = try await apns.send(Message(tokens: tokens, alert: "Hello", topic: "org.example.app"))
             #expect(backend.traffic.answerTimes.count == 300)
             #expect(backend.traffic.answerTimes.sum > 0)
             #expect(backend.traffic.connections == 1)
@@ -70,7 +65,7 @@ import Testing
     func `a push of each type follows Apple's rules`(type: PushType) async throws {
         try await withSimulator { simulator, gateway, backend in
             let credential = type == .location ? try TestCredential.providerToken() : try certificate(simulator)
-            let connection = Session(backend: backend).connection(to: gateway, credential: credential)
+            let apns = try APNs(backend, to: gateway, with: credential)
             let message = try Message(
                 tokens: [token(1), token(2)],
                 alert: type == .background ? nil : "Hello",
@@ -81,7 +76,7 @@ import Testing
                 collapseID: "group",
                 topic: type == .location ? "org.example.app" + type.topicSuffix : nil
             )
-            let result = try await APNs(connection).send(message)
+            let result = try await apns.send(message)
             #expect(result.accepted == 2, "\(result.errors) \(result.failed)")
         }
     }
@@ -90,9 +85,9 @@ import Testing
     func `ten thousand pushes are each sent once`(byCertificate: Bool) async throws {
         try await withSimulator { simulator, gateway, backend in
             let credential = byCertificate ? try certificate(simulator) : try TestCredential.providerToken()
-            let connection = Session(backend: backend).connection(to: gateway, credential: credential)
-            let tokens = (0..<10_000).map(token)
-            let result = try await APNs(connection).send(Message(tokens: tokens, alert: "Hi", topic: "org.example.app"))
+            let apns = try APNs(backend, to: gateway, with: credential)
+            let tokens = (0..<10_000).map { token($0) }
+            let result = try await apns.send(Message(tokens: tokens, alert: "Hi", topic: "org.example.app"))
             #expect(result.accepted == 10_000)
             let deliveries = await simulator.receivedRequests()
             #expect(deliveries.map(\.token).sorted() == tokens)
@@ -108,63 +103,13 @@ import Testing
             $0.environment = environment
             $0.answers = [try AnswerRule(parsing: "dead=410:Unregistered")]
         } _: { simulator, gateway, backend in
-            let connection = Session(backend: backend).connection(to: gateway, credential: try certificate(simulator))
+            let apns = try APNs(backend, to: gateway, with: certificate(simulator))
             let tokens = [token(1), "dead" + token(1).dropFirst(4), token(3)]
-            let result = try await APNs(connection).send(try Message(tokens: tokens, alert: "Hello"))
+            let result = try await apns.send(try Message(tokens: tokens, alert: "Hello"))
             let ids = result.pushes.map(\.uniqueID)
             #expect(ids.compactMap { $0 }.count == (environment == .sandbox ? 3 : 0))
             #expect(Set(ids).count == (environment == .sandbox ? 3 : 1))
             #expect(zip(ids, result.pushes).allSatisfy { $0 != $1.id })
-        }
-    }
-
-    @Test func `a push that the simulator rejects is rejected with its reason`() async throws {
-        try await withSimulator {
-            $0.answers = [
-                try AnswerRule(parsing: "dead=410:Unregistered:1700000000123"),
-                try AnswerRule(parsing: "bad0=400:BadDeviceToken"),
-            ]
-        } _: { simulator, gateway, backend in
-            let connection = Session(backend: backend).connection(to: gateway, credential: try certificate(simulator))
-            let dead = "dead" + token(1).dropFirst(4)
-            let bad = "bad0" + token(1).dropFirst(4)
-            let message = try Message(tokens: [dead, bad, token(1)], alert: "Hello")
-            let result = try await APNs(connection).send(message)
-            #expect(result.accepted == 1)
-            #expect(result.failed[dead]?.timestamp == 1_700_000_000_123)
-            #expect(result.feedback == [Feedback(token: dead, timestamp: 1_700_000_000_123)])
-            #expect(result.failed[bad]?.reason == "BadDeviceToken")
-        }
-    }
-
-    @Test func `a GOAWAY after every hundred requests loses and duplicates no push`() async throws {
-        try await withSimulator {
-            $0.goAwayAfter = 100
-        } _: { simulator, gateway, backend in
-            let outcomes = await backend.deliver(batch(2000, digits: 64), to: gateway, with: try certificate(simulator))
-            #expect(outcomes.count { $0.verdict == .accepted } == 2000)
-            let delivered = await simulator.receivedRequests().filter { $0.status == 200 }
-            #expect(delivered.count == 2000)
-            #expect(Set(delivered.map(\.token)).count == 2000)
-        }
-    }
-
-    @Test
-    func `no push is reported as accepted that the gateway did not accept, with a reset after every hundred requests`()
-        async throws
-    {
-        try await withSimulator {
-            $0.resetAfter = 100
-            $0.maximumStreams = 10
-        } _: { simulator, gateway, backend in
-            let batch = batch(2000, digits: 64)
-            let outcomes = await backend.deliver(batch, to: gateway, with: try certificate(simulator))
-            let delivered = Set(await simulator.receivedRequests().filter { $0.status == 200 }.map(\.token))
-            for (index, outcome) in outcomes.enumerated() where outcome.verdict == .accepted {
-                #expect(delivered.contains(batch.token(of: index)))
-            }
-            #expect(outcomes.allSatisfy { [.accepted, .unknown, .safe].contains($0.verdict) })
-            #expect(outcomes.count { $0.verdict == .accepted } > 0)
         }
     }
 }

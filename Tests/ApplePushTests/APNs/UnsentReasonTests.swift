@@ -24,9 +24,9 @@ import Testing
             while backend.traffic.connections == 0 { await backend.prepare(for: gateway, with: credential) }
             async let first = backend.deliver(batch(1), to: gateway, with: credential)
             await arrived.pass()
-            let connection = Session(backend: backend).connection(to: gateway, credential: credential)
+            let apns = try APNs(backend, to: gateway, with: credential)
             let error = await #expect(throws: PushError.self) {
-                try await APNs(connection).send(try message())
+                try await apns.send(try message())
             }
             #expect(error?.code == .timedOut)
             #expect(server.seen.count == 1)
@@ -35,55 +35,35 @@ import Testing
         }
     }
 
-    @Test func `a result names the pushes that were not sent, and why`() async throws {
-        let failure = PushError(.unreachable, "Nobody is there.")
-        let backend = RecordedBackend { $0 == "b2" ? .unreachable(failure) : .accepted }
-        let session = Session(backend: backend)
-        let connection = session.connection(to: .sandbox, credential: try TestCredential.certificate())
-        let result = try await APNs(connection).send(try message())
-        #expect(result.accepted == 1)
-        #expect(result.unsent == ["b2"])
-        #expect(result.unsentReason?.message == "Nobody is there.")
-        #expect(result.retry()?.tokens == ["b2"])
-        let good = try await APNs(connection).send(try message(["a1"]))
-        #expect(good.unsent.isEmpty)
-        #expect(good.unsentReason == nil)
-    }
-
     @Test func `a message with malformed tokens only returns at once, without a connection`() async throws {
         try await TestGateway.withBackend { _ in
             [.answer(200)]
         } test: { server, gateway, backend in
-            let connection = Session(backend: backend).connection(
-                to: gateway,
-                credential: try TestCredential.certificate()
-            )
-            let result = try await APNs(connection).send(try message(["no token", "nor this"]))
+            let apns = try APNs(backend, to: gateway)
+            let result = try await apns.send(try message(["no token", "nor this"]))
             #expect(result.failed.count == 2 && result.unsent.isEmpty)
             #expect(server.connections == 0)
         }
     }
 
     @Test func `a cancelled send says so in its result, and nothing is sent`() async throws {
-        try await TestGateway.with(test: { server, gateway in
-            try await withBackend { backend in
-                let credential = try TestCredential.certificate()
-                let connection = Session(backend: backend).connection(to: gateway, credential: credential)
-                // A connection has room.
-                _ = try await APNs(connection).send(try self.message(["00"]))
-                let message = try self.message()
-                let task = Task {
-                    while !Task.isCancelled { await Task.yield() }
-                    return try await APNs(connection).send(message)
-                }
-                task.cancel()
-                let result = try await task.value
-                #expect(result.isCancelled && result.unsent == message.tokens)
-                #expect(result.retry()?.tokens == message.tokens)
-                _ = try await APNs(connection).send(try self.message(["ff"]))
-                #expect(server.seen.map(\.token) == ["00", "ff"])
+        try await TestGateway.accepting { server, gateway, backend in
+            let credential = try TestCredential.certificate()
+            let connection = Session(backend: backend).connection(to: gateway, credential: credential)
+            // A connection has room.
+            _ = try await APNs(connection).send(try self.message(["00"]))
+            let message = try self.message()
+            let task = Task {
+                while !Task.isCancelled { await Task.yield() }
+                return try await APNs(connection).send(message)
             }
-        })
+            task.cancel()
+            let result = try await task.value
+            #expect(result.isCancelled && result.unsent == message.tokens)
+            #expect(result.retry()?.tokens == message.tokens)
+            _ = try await APNs(connection).send(try self.message(["ff"]))
+            #expect(server.seen.map(\.token) == ["00", "ff"])
+        }
     }
 
     @Test(.timeLimit(.minutes(5))) func `each of many concurrent shutdowns returns`() async throws {
@@ -134,8 +114,8 @@ import Testing
     ) async throws -> Gate {
         let credential = try TestCredential.providerToken { _, _ in await supply.token() }
         let message = try self.message()
-        let connection = Session(backend: backend).connection(to: gateway, credential: credential)
-        let sending = Task { try await APNs(connection).send(message) }
+        let apns = try APNs(backend, to: gateway, with: credential)
+        let sending = Task { try await apns.send(message) }
         await supply.asked.pass()
         while server.connections == 0 { await Task.yield() }
         await backend.shutdown()

@@ -5,22 +5,18 @@ import Testing
     @Test func `a batch returns what was added`() {
         var batch = PushBatch()
         let one = batch.addHeading(
-            payload: #"{"aps":{}}"#.utf8Span.span.bytes,
-            topic: "org.example.app".utf8Span.span.bytes,
+            #"{"aps":{}}"#,
+            topic: "org.example.app",
             pushType: .voip,
             priority: 5,
             expiration: 1_700_000_000,
-            collapseID: "c".utf8Span.span.bytes
+            collapseID: "c"
         )
-        let two = batch.addHeading(
-            payload: "{}".utf8Span.span.bytes,
-            topic: "".utf8Span.span.bytes,
-            collapseID: "".utf8Span.span.bytes
-        )
+        let two = batch.addHeading("{}")
         let ids = [PushID.random(), .random(), .random()]
-        batch.addPush(token: "A1b2".utf8Span.span.bytes, heading: two, id: ids[0])
-        batch.addPush(token: "c3d4".utf8Span.span.bytes, heading: one, id: ids[1])
-        batch.addPush(token: "e5f6".utf8Span.span.bytes, heading: one, id: ids[2])
+        batch.addPush("A1b2", heading: two, id: ids[0])
+        batch.addPush("c3d4", heading: one, id: ids[1])
+        batch.addPush("e5f6", heading: one, id: ids[2])
 
         #expect(batch.count == 3)
         #expect((0..<3).map { batch.token(of: $0) } == ["A1b2", "c3d4", "e5f6"])
@@ -44,14 +40,8 @@ import Testing
     func `a push without a priority has the default of its type`(type: PushType) {
         var batch = PushBatch()
         for priority in [nil, 10, 5, 1] as [UInt8?] {
-            let heading = batch.addHeading(
-                payload: "{}".utf8Span.span.bytes,
-                topic: "".utf8Span.span.bytes,
-                pushType: type,
-                priority: priority,
-                collapseID: "".utf8Span.span.bytes
-            )
-            batch.addPush(token: "A1b2".utf8Span.span.bytes, heading: heading, id: .random())
+            let heading = batch.addHeading("{}", pushType: type, priority: priority)
+            batch.addPush("A1b2", heading: heading)
         }
         #expect(batch.priority(of: 0) == (type == .background ? 5 : nil))
         #expect((1...3).map { batch.priority(of: $0) } == [10, 5, 1])

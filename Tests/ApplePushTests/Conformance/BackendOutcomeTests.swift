@@ -59,7 +59,7 @@ import Testing
         let script = GatewayScript()
         try await BackendUnderTest.with(kind, script) { subject in
             var pushes = batch(2, digits: 64)
-            pushes.addPush(token: "no hex".utf8Span.span.bytes, heading: 0, id: PushID(high: 1, low: 1))
+            pushes.addPush("no hex", heading: 0, id: PushID(high: 1, low: 1))
             let outcomes = await subject.backend.deliver(pushes, to: subject.gateway, with: subject.credential)
             #expect(outcomes.map(\.verdict) == [.accepted, .accepted, .rejected])
             #expect(outcomes[2].reason == .malformedToken && outcomes[2].status == 0)
@@ -102,15 +102,11 @@ import Testing
                 #expect(isTrue, "\(number) is \(outcome.verdict), accepted \(times) times")
             }
             var again = batch(0)
-            let heading = again.addHeading(
-                payload: "{}".utf8Span.span.bytes,
-                topic: "org.example.app".utf8Span.span.bytes,
-                collapseID: "".utf8Span.span.bytes
-            )
+            let heading = again.addHeading("{}", topic: "org.example.app")
             let all = batch(40, digits: 64)
             for number in outcomes.indices where outcomes[number].verdict == .safe {
                 let (token, id) = (all.token(of: number), all.id(of: number))
-                again.addPush(token: token.utf8Span.span.bytes, heading: heading, id: id)
+                again.addPush(token, heading: heading, id: id)
             }
             let retried = await subject.backend.deliver(again, to: subject.gateway, with: subject.credential)
             #expect(retried.allSatisfy { $0 == .accepted })

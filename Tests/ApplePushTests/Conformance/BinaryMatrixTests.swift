@@ -38,12 +38,9 @@ import Testing
         } test: { server, port in
             try await attempt {
                 let gateway = Gateway(host: "127.0.0.1", port: port, trust: .pem(server.rootPEM))
-                let connection = Session(backend: backend).connection(
-                    to: gateway,
-                    credential: try TestCredential.certificate()
-                )
+                let apns = try APNs(backend, to: gateway)
                 let message = try Message(tokens: tokens, alert: "Hello", topic: "org.example.app")
-                return (try await APNs(connection).send(message), script.accepted)
+                return (try await apns.send(message), script.accepted)
             } finally: {
                 await backend.shutdown()
             }
@@ -87,9 +84,8 @@ import Testing
         try await Self.check(code, .error, reason: reason)
     }
 
-    @Test func `a shutdown names the last that was accepted, so nothing failed and nothing is left to retry`()
-        async throws
-    {
+    @Test
+    func `a shutdown names the last that was accepted, so nothing failed and nothing is left to retry`() async throws {
         try await Self.check(10, .accepted, reason: nil)
     }
 

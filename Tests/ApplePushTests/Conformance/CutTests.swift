@@ -20,9 +20,9 @@ import Testing
         to gateway: Gateway,
         with credential: Credential
     ) async throws {
-        let connection = Session(backend: backend).connection(to: gateway, credential: credential)
+        let apns = try APNs(backend, to: gateway, with: credential)
         do {
-            let result = try await APNs(connection).send(try message)
+            let result = try await apns.send(try message)
             let delivered = result.pushes.filter(\.isAccepted).map(\.token)
             let all = delivered + result.failed.keys + (result.retry()?.tokens ?? [])
             #expect(all.sorted() == (try message.tokens), "cut after \(cut): \(result)")
@@ -93,7 +93,7 @@ import Testing
                 guard frame.endsStream else { continue }
                 served.withLock { $0 += 1 }
                 length.withLock { $0 = max($0, bytes) }
-                try await line.send(FrameBytes.headers(frame.stream, [(":status", "200")], end: true))
+                try await line.accept(frame.stream)
             }
         } test: { server, port in
             let gateway = Gateway(host: "127.0.0.1", port: port, trust: .pem(server.rootPEM))

@@ -22,12 +22,9 @@ import Testing
         try await TestGateway.withBackend { seen in
             seen.token == bad ? [.answer(status, #"{"reason":"\#(name)"}"#)] : [.answer(200)]
         } test: { _, gateway, backend in
-            let connection = Session(backend: backend).connection(
-                to: gateway,
-                credential: try TestCredential.certificate()
-            )
+            let apns = try APNs(backend, to: gateway)
             let message = try Message(tokens: tokens, alert: "Hello", topic: "org.example.app")
-            let result = try await APNs(connection).send(message)
+            let result = try await apns.send(message)
             let retry = result.retry()?.tokens ?? []
             #expect(result.failed.keys.map(\.self) == (Self.failed.contains(name) ? [bad] : []))
             #expect(result.errors.contains { $0.reason == name } != Self.failed.contains(name))

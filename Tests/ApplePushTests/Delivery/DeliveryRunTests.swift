@@ -33,12 +33,8 @@ import Testing
     @Test func `a run has one message, and skips malformed tokens`() throws {
         var batch = PushBatch()
         for (tokens, payload) in [(["a1", "b2"], "{}"), (["c3", "none", "d4"], #"{"aps":{}}"#)] {
-            let heading = batch.addHeading(
-                payload: payload.utf8Span.span.bytes,
-                topic: "org.example.app".utf8Span.span.bytes,
-                collapseID: "".utf8Span.span.bytes
-            )
-            for token in tokens { batch.addPush(token: token.utf8Span.span.bytes, heading: heading, id: .random()) }
+            let heading = batch.addHeading(payload, topic: "org.example.app")
+            for token in tokens { batch.addPush(token, heading: heading) }
         }
         let (runs, outcomes) = try self.runs(of: batch, taking: 100)
         #expect(runs == [0..<2, 2..<3, 4..<5])

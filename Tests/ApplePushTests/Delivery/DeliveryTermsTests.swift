@@ -60,32 +60,4 @@ import Testing
             #expect(server.seen.count == 7)
         }
     }
-
-    @Test func `when the permit ends, pushes that wait for a stream are safe and are not sent afterwards`() async throws
-    {
-        try await APNsSimulator.with {
-            $0.recordsRequests = true
-            $0.maximumStreams = 5
-            $0.delay = .seconds(4)
-        } _: { simulator in
-            let (gateway, credential) = (simulator.gateway(), try simulator.credential())
-            try await withBackend { backend in
-                let warm = await backend.deliver(batch(1, digits: 64), to: gateway, with: credential)
-                #expect(count(warm) == [.accepted: 1])
-                // The answers free streams only when the permit is over.
-                let terms = DeliveryTerms(
-                    returnAfter: .milliseconds(100),
-                    permit: SendingPermit(for: .milliseconds(1500))
-                )
-                let early = await backend.deliver(batch(20, digits: 64), to: gateway, with: credential, terms: terms)
-                #expect(count(early.outcomes) == [.safe: 15, .pending: 5])
-                let remainder = try #require(early.remainder)
-                #expect(count(await remainder.outcomes()) == [.safe: 15, .accepted: 5])
-                let later = await backend.deliver(batch(3, digits: 64), to: gateway, with: credential)
-                #expect(count(later) == [.accepted: 3])
-                let received = await simulator.receivedRequests()
-                #expect(received.count == 1 + 5 + 3)
-            }
-        }
-    }
 }

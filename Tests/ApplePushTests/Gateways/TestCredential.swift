@@ -1,6 +1,14 @@
 import ApplePush
 import CarillonTLS
 
+extension APNs {
+    /// Over connections of that backend, by default with a certificate.
+    init(_ backend: any Backend, to gateway: Gateway = .sandbox, with credential: Credential? = nil) throws {
+        let credential = try credential ?? TestCredential.certificate()
+        self.init(Session(backend: backend).connection(to: gateway, credential: credential))
+    }
+}
+
 /// Credentials from one authority for all tests.
 enum TestCredential {
     static let authority: CertificateAuthority = {

@@ -25,6 +25,15 @@ extension BinaryConfiguration {
 }
 
 extension TestGateway {
+    /// A gateway that accepts every push, and a backend that sends to it, around a test.
+    static func accepting<R>(
+        streams: UInt32 = 100,
+        _ change: (inout HTTP2Configuration) -> Void = { _ in },
+        test: (TestGateway, Gateway, HTTP2Backend) async throws -> R
+    ) async throws -> R {
+        try await withBackend(streams: streams, change, { _ in [.answer(200)] }, test: test)
+    }
+
     /// A gateway that acts like that, and a backend that sends to it, around a test.
     static func withBackend<R>(
         streams: UInt32 = 100,

@@ -49,7 +49,6 @@ final class TestGateway: Sendable {
 
     private init(
         on loop: EventLoop,
-        name: String,
         streams: UInt32,
         clients: TLSContext.ClientCertificates,
         act: @escaping @Sendable (Seen) -> [Act]
@@ -58,12 +57,11 @@ final class TestGateway: Sendable {
         self.streams = streams
         self.act = act
         (ends, ended) = AsyncStream.makeStream()
-        context = try ServerCertificate(for: [name], by: TestCredential.authority).context(clients: clients)
+        context = try ServerCertificate(for: ["127.0.0.1"], by: TestCredential.authority).context(clients: clients)
     }
 
     /// A gateway around a test.
     static func with<R>(
-        name: String = "127.0.0.1",
         port: UInt16 = 0,
         streams: UInt32 = 100,
         clients: TLSContext.ClientCertificates = .requested(),
@@ -71,7 +69,7 @@ final class TestGateway: Sendable {
         test: (TestGateway, Gateway) async throws -> R
     ) async throws -> R {
         try await TestLoop.with { loop in
-            let server = try TestGateway(on: loop, name: name, streams: streams, clients: clients, act: act)
+            let server = try TestGateway(on: loop, streams: streams, clients: clients, act: act)
             return try await Reception.with(port: port, on: loop) { number, descriptor in
                 defer { server.ended.yield(number) }
                 try await server.serve(Socket(owning: descriptor), number)

@@ -20,6 +20,12 @@ func withBackend<R>(
     }
 }
 
+/// The device token of that number: 00000000, 00000001 and so on.
+func token(_ number: Int, digits width: Int = 64, prefix: String = "") -> String {
+    let digits = String(number, radix: 16)
+    return prefix + String(repeating: "0", count: width - prefix.count - digits.count) + digits
+}
+
 /// A batch with one message to that many tokens: 00000000, 00000001 and so on.
 func batch(
     _ count: Int,
@@ -28,15 +34,9 @@ func batch(
     topic: String = "org.example.app"
 ) -> PushBatch {
     var batch = PushBatch()
-    let heading = batch.addHeading(
-        payload: payload.utf8Span.span.bytes,
-        topic: topic.utf8Span.span.bytes,
-        collapseID: "".utf8Span.span.bytes
-    )
+    let heading = batch.addHeading(payload, topic: topic)
     for number in 0..<count {
-        let digits = String(number, radix: 16)
-        let token = String(repeating: "0", count: width - digits.count) + digits
-        batch.addPush(token: token.utf8Span.span.bytes, heading: heading, id: PushID(high: 0xabcd, low: UInt64(number)))
+        batch.addPush(token(number, digits: width), heading: heading, id: PushID(high: 0xabcd, low: UInt64(number)))
     }
     return batch
 }
@@ -48,39 +48,37 @@ func count(_ outcomes: Outcomes) -> [Outcome.Verdict: Int] {
 
 @Suite struct HTTP2BackendTests {
     @Test func `a message reaches the gateway with all its fields`() async throws {
-        try await TestGateway.with(test: { server, gateway in
-            try await withBackend { backend in
-                let session = Session(backend: backend)
-                let connection = session.connection(to: gateway, credential: try TestCredential.certificate())
-                let message = try Message(
-                    tokens: ["a1b2", "C3D4"],
-                    alert: "Hello",
-                    pushType: .voip,
-                    priority: 5,
-                    expiry: .at(1_900_000_000),
-                    collapseID: "group 1"
-                )
-                let result = try await APNs(connection).send(message)
-                #expect(result.accepted == 2)
-                #expect(!result.needsRetry)
-                let seen = server.seen
-                #expect(seen.map(\.token) == ["a1b2", "C3D4"])
-                let first = try #require(seen.first)
-                #expect(first.body == #"{"aps":{"alert":"Hello"}}"#)
-                #expect(first.fields[":method"] == "POST")
-                #expect(first.fields[":scheme"] == "https")
-                #expect(first.fields[":path"] == "/3/device/a1b2")
-                #expect(first.fields[":authority"] == gateway.description)
-                #expect(first.fields["apns-topic"] == "org.example.app.voip")
-                #expect(first.fields["apns-push-type"] == "voip")
-                #expect(first.fields["apns-priority"] == "5")
-                #expect(first.fields["apns-expiration"] == "1900000000")
-                #expect(first.fields["apns-collapse-id"] == "group 1")
-                #expect(first.fields["authorization"] == nil)
-                #expect(PushID(first.id) != nil)
-                #expect(Set(seen.map(\.id)).count == 2)
-            }
-        })
+        try await TestGateway.accepting { server, gateway, backend in
+            let session = Session(backend: backend)
+            let connection = session.connection(to: gateway, credential: try TestCredential.certificate())
+            let message = try Message(
+                tokens: ["a1b2", "C3D4"],
+                alert: "Hello",
+                pushType: .voip,
+                priority: 5,
+                expiry: .at(1_900_000_000),
+                collapseID: "group 1"
+            )
+            let result = try await APNs(connection).send(message)
+            #expect(result.accepted == 2)
+            #expect(!result.needsRetry)
+            let seen = server.seen
+            #expect(seen.map(\.token) == ["a1b2", "C3D4"])
+            let first = try #require(seen.first)
+            #expect(first.body == #"{"aps":{"alert":"Hello"}}"#)
+            #expect(first.fields[":method"] == "POST")
+            #expect(first.fields[":scheme"] == "https")
+            #expect(first.fields[":path"] == "/3/device/a1b2")
+            #expect(first.fields[":authority"] == gateway.description)
+            #expect(first.fields["apns-topic"] == "org.example.app.voip")
+            #expect(first.fields["apns-push-type"] == "voip")
+            #expect(first.fields["apns-priority"] == "5")
+            #expect(first.fields["apns-expiration"] == "1900000000")
+            #expect(first.fields["apns-collapse-id"] == "group 1")
+            #expect(first.fields["authorization"] == nil)
+            #expect(PushID(first.id) != nil)
+            #expect(Set(seen.map(\.id)).count == 2)
+        }
     }
 
     @Test func `each push of a large batch gets its own answer`() async throws {
@@ -120,59 +118,52 @@ func count(_ outcomes: Outcomes) -> [Outcome.Verdict: Int] {
     }
 
     @Test func `a topic with a line break is not sent, and does not affect other messages`() async throws {
-        try await TestGateway.with(test: { server, gateway in
-            try await withBackend { backend in
-                let credential = try TestCredential.certificate()
-                let bad = await backend.deliver(batch(3, topic: "org\r\nx: y"), to: gateway, with: credential)
-                #expect(bad.allSatisfy { $0.verdict == .rejected && $0.reason == .malformedHeader && $0.status == 0 })
-                let good = await backend.deliver(batch(3), to: gateway, with: credential)
-                #expect(good.allSatisfy { $0.verdict == .accepted })
-                #expect(server.seen.count == 3)
-            }
-        })
+        try await TestGateway.accepting { server, gateway, backend in
+            let credential = try TestCredential.certificate()
+            let bad = await backend.deliver(batch(3, topic: "org\r\nx: y"), to: gateway, with: credential)
+            #expect(bad.allSatisfy { $0.verdict == .rejected && $0.reason == .malformedHeader && $0.status == 0 })
+            let good = await backend.deliver(batch(3), to: gateway, with: credential)
+            #expect(good.allSatisfy { $0.verdict == .accepted })
+            #expect(server.seen.count == 3)
+        }
     }
 
     @Test func `a connection is reused, and another credential has its own`() async throws {
-        try await TestGateway.with(test: { server, gateway in
-            try await withBackend { backend in
-                let credential = try TestCredential.certificate()
-                for _ in 0..<5 { _ = await backend.deliver(batch(1), to: gateway, with: credential) }
-                #expect(server.connections == 1)
-                _ = await backend.deliver(batch(1), to: gateway, with: try TestCredential.certificate())
-                #expect(server.connections == 2)
-                let single = Session(backend: backend).newConnection(to: gateway, credential: credential)
-                _ = await single.deliver(batch(1))
-                _ = await single.deliver(batch(1))
-                #expect(server.connections == 4)
-            }
-        })
+        try await TestGateway.accepting { server, gateway, backend in
+            let credential = try TestCredential.certificate()
+            for _ in 0..<5 { _ = await backend.deliver(batch(1), to: gateway, with: credential) }
+            #expect(server.connections == 1)
+            _ = await backend.deliver(batch(1), to: gateway, with: try TestCredential.certificate())
+            #expect(server.connections == 2)
+            let single = Session(backend: backend).newConnection(to: gateway, credential: credential)
+            _ = await single.deliver(batch(1))
+            _ = await single.deliver(batch(1))
+            #expect(server.connections == 4)
+        }
     }
 
-    @Test func `deliveries that race with outdate leave no connection open`()
-        async throws
-    {
-        try await TestGateway.with(test: { _, gateway in
-            try await withBackend { backend in
-                let credential = try TestCredential.certificate()
-                for _ in 0..<50 {
-                    await withTaskGroup(of: Bool.self) { group in
-                        for _ in 0..<3 {
-                            group.addTask {
-                                await backend.deliver(batch(1), to: gateway, with: credential)[0].verdict == .accepted
-                            }
-                            group.addTask {
-                                await backend.outdate(idle: .zero)
-                                return true
-                            }
+    @Test
+    func `deliveries that race with outdate leave no connection open`() async throws {
+        try await TestGateway.accepting { _, gateway, backend in
+            let credential = try TestCredential.certificate()
+            for _ in 0..<50 {
+                await withTaskGroup(of: Bool.self) { group in
+                    for _ in 0..<3 {
+                        group.addTask {
+                            await backend.deliver(batch(1), to: gateway, with: credential)[0].verdict == .accepted
                         }
-                        for await wentWell in group { #expect(wentWell) }
+                        group.addTask {
+                            await backend.outdate(idle: .zero)
+                            return true
+                        }
                     }
+                    for await wentWell in group { #expect(wentWell) }
                 }
-                await backend.outdate(idle: .zero)
-                let open = backend.traffic.connections
-                #expect(open == 0)
             }
-        })
+            await backend.outdate(idle: .zero)
+            let open = backend.traffic.connections
+            #expect(open == 0)
+        }
     }
 
     @Test func `a connection of a replaced credential is closed when the last push that waits for it is cancelled`()
@@ -208,36 +199,17 @@ func count(_ outcomes: Outcomes) -> [Outcome.Verdict: Int] {
     }
 
     @Test func `a connection is closed after the idle timeout`() async throws {
-        try await TestGateway.with(test: { server, gateway in
-            try await withBackend {
-                $0.idleTimeout = .milliseconds(20)
-            } _: { backend in
-                let credential = try TestCredential.certificate()
-                _ = await backend.deliver(batch(1), to: gateway, with: credential)
-                var ends = server.ends.makeAsyncIterator()
-                #expect(await ends.next() == 1)
-                let outcomes = await backend.deliver(batch(1), to: gateway, with: credential)
-                #expect(outcomes[0].verdict == .accepted)
-                #expect(server.connections == 2)
-            }
-        })
-    }
-
-    @Test func `no more streams are open than the gateway allows`() async throws {
-        try await TestGateway.with(
-            streams: 7,
-            test: { server, gateway in
-                try await withBackend { backend in
-                    let outcomes = await backend.deliver(
-                        batch(500),
-                        to: gateway,
-                        with: try TestCredential.certificate()
-                    )
-                    #expect(outcomes.allSatisfy { $0.verdict == .accepted })
-                    #expect(server.seen.count == 500)
-                }
-            }
-        )
+        try await TestGateway.accepting {
+            $0.idleTimeout = .milliseconds(20)
+        } test: { server, gateway, backend in
+            let credential = try TestCredential.certificate()
+            _ = await backend.deliver(batch(1), to: gateway, with: credential)
+            var ends = server.ends.makeAsyncIterator()
+            #expect(await ends.next() == 1)
+            let outcomes = await backend.deliver(batch(1), to: gateway, with: credential)
+            #expect(outcomes[0].verdict == .accepted)
+            #expect(server.connections == 2)
+        }
     }
 
     @Test func `another connection is made when pushes have to wait for streams`() async throws {
@@ -256,41 +228,31 @@ func count(_ outcomes: Outcomes) -> [Outcome.Verdict: Int] {
 
     @Test func `large payloads arrive complete although the kernel's buffer is full`() async throws {
         let payload = #"{"aps":{"alert":"\#(String(repeating: "x", count: 4000))"}}"#
-        try await TestGateway.with(
-            streams: 1000,
-            test: { server, gateway in
-                try await withBackend { backend in
-                    let batch = batch(3000, payload: payload)
-                    let outcomes = await backend.deliver(batch, to: gateway, with: try TestCredential.certificate())
-                    #expect(outcomes.allSatisfy { $0.verdict == .accepted })
-                    #expect(server.seen.count == 3000)
-                    #expect(server.seen.allSatisfy { $0.body == payload })
-                }
-            }
-        )
+        try await TestGateway.accepting(streams: 1000) { server, gateway, backend in
+            let batch = batch(3000, payload: payload)
+            let outcomes = await backend.deliver(batch, to: gateway, with: try TestCredential.certificate())
+            #expect(outcomes.allSatisfy { $0.verdict == .accepted })
+            #expect(server.seen.count == 3000)
+            #expect(server.seen.allSatisfy { $0.body == payload })
+        }
     }
 
     @Test func `messages from many concurrent tasks are all answered`() async throws {
-        try await TestGateway.with(test: { server, gateway in
-            try await withBackend { backend in
-                let connection = Session(backend: backend).connection(
-                    to: gateway,
-                    credential: try TestCredential.certificate()
-                )
-                let delivered = try await withThrowingTaskGroup(of: Int.self) { group in
-                    for number in 0..<500 {
-                        group.addTask {
-                            let message = try Message(tokens: ["a1", "b2"], alert: "Hello \(number)", badge: number)
-                            return try await APNs(connection).send(message).accepted
-                        }
+        try await TestGateway.accepting { server, gateway, backend in
+            let apns = try APNs(backend, to: gateway)
+            let delivered = try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 0..<500 {
+                    group.addTask {
+                        let message = try Message(tokens: ["a1", "b2"], alert: "Hello \(number)", badge: number)
+                        return try await apns.send(message).accepted
                     }
-                    return try await group.reduce(0, +)
                 }
-                #expect(delivered == 1000)
-                #expect(Set(server.seen.map(\.body)).count == 500)
-                #expect(Set(server.seen.map(\.id)).count == 1000)
-                #expect(server.connections == 1)
+                return try await group.reduce(0, +)
             }
-        })
+            #expect(delivered == 1000)
+            #expect(Set(server.seen.map(\.body)).count == 500)
+            #expect(Set(server.seen.map(\.id)).count == 1000)
+            #expect(server.connections == 1)
+        }
     }
 }

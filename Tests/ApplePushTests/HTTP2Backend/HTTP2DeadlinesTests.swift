@@ -128,14 +128,6 @@ import Testing
         #expect(connection.life.phase == .draining(.windowClosed))
     }
 
-    @Test func `stream numbers are not used up`() {
-        var connection = Connection(at: start)
-        connection.deadlines.opened((1 << 30) - 1, &connection.life)
-        #expect(connection.life.isReady)
-        connection.deadlines.opened((1 << 30) + 1, &connection.life)
-        #expect(connection.life.phase == .draining(.exhausted))
-    }
-
     @Test func `the next time limit is known`() {
         var connection = Connection(at: start, isReady: false)
         #expect(connection.due(inFlight: 0) == start + .seconds(5))

@@ -16,7 +16,7 @@ import Testing
             arrived.open()
             await mayAnswer.pass()
             isAnswered.withLock { $0 = true }
-            try await line.send(FrameBytes.headers(stream, [(":status", "200")], end: true))
+            try await line.accept(stream)
             try await line.serve()
         } test: { _, gateway, backend in
             let credential = try TestCredential.certificate()

@@ -40,8 +40,8 @@ import Testing
         }
     }
 
-    @Test func `after a refused credential nothing more is sent, and pushes that were not sent are safe`() async throws
-    {
+    @Test
+    func `after a refused credential nothing more is sent, and pushes that were not sent are safe`() async throws {
         try await TestGateway.withBackend { _ in
             [.answer(403, #"{"reason":"InvalidProviderToken"}"#)]
         } test: { server, gateway, backend in
@@ -77,9 +77,8 @@ import Testing
         }
     }
 
-    @Test func `an expired token is renewed once, on a new connection, and the push is sent again`()
-        async throws
-    {
+    @Test
+    func `an expired token is renewed once, on a new connection, and the push is sent again`() async throws {
         let minted = Guarded<[ProviderToken?]>([])
         try await TestGateway.withBackend { seen in
             seen.fields["authorization"] == "bearer token1" ? [Self.expired] : [.answer(200)]
@@ -119,14 +118,12 @@ import Testing
 
     @Test func `without a token nothing is sent, and the error says why`() async throws {
         struct StoreIsDown: Error {}
-        try await TestGateway.with(test: { server, gateway in
-            try await withBackend { backend in
-                let credential = try TestCredential.providerToken { _, _ in throw StoreIsDown() }
-                let outcomes = await backend.deliver(batch(5), to: gateway, with: credential)
-                #expect(outcomes.allSatisfy { $0.verdict == .safe })
-                #expect(outcomes.connectFailure?.code == .noProviderToken)
-                #expect(server.seen.isEmpty)
-            }
-        })
+        try await TestGateway.accepting { server, gateway, backend in
+            let credential = try TestCredential.providerToken { _, _ in throw StoreIsDown() }
+            let outcomes = await backend.deliver(batch(5), to: gateway, with: credential)
+            #expect(outcomes.allSatisfy { $0.verdict == .safe })
+            #expect(outcomes.connectFailure?.code == .noProviderToken)
+            #expect(server.seen.isEmpty)
+        }
     }
 }

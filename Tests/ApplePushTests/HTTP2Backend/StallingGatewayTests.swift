@@ -4,24 +4,9 @@ import TestSupport
 import Testing
 
 /// Gateways that follow the protocol and make no progress: each time limit detects one kind. The limits are long enough for the
-/// connections that do make progress, on a busy machine too.
+/// connections that do make progress, on a busy machine too. `WindowTests` and `SettingsTests` have the same for a session, and
+/// the fault board for a worker.
 @Suite struct StallingGatewayTests {
-    @Test func `settings that are not acknowledged end the connection`() async throws {
-        try await RawGateway.withBackend {
-            $0.acknowledgementTimeout = .seconds(2)
-        } _: { line in
-            try await line.greet(acknowledges: line.number > 1)
-            try await line.serve()
-        } test: { server, gateway, backend in
-            let credential = try TestCredential.certificate()
-            while server.connections < 2 {
-                let outcomes = await backend.deliver(batch(1), to: gateway, with: credential)
-                #expect(outcomes[0].verdict == .accepted)
-            }
-            try await eventually { backend.traffic.ends["settings_unacknowledged"] == 1 }
-        }
-    }
-
     @Test(
         arguments: [([(3, 0)], "starved"), ([(3, 1_000), (4, 0)], "window_closed")]
             as [([(UInt16, UInt32)], String)]
@@ -42,84 +27,8 @@ import Testing
         }
     }
 
-    @Test func `a gateway may allow a thousand streams, then one, then none, then a thousand`() async throws {
-        try await RawGateway.withBackend { line in
-            try await line.greet([(3, 1_000)])
-            try await line.serve(100)
-            try await line.send(FrameBytes.settings([(3, 1)]))
-            try await line.serve(100)
-            // Until the client has certainly read the settings.
-            try await line.send(FrameBytes.settings([(3, 0)]) + FrameBytes.ping(1))
-            var late: [UInt32] = []
-            while let frame = try await line.nextFrame(), frame.type != 6 {
-                if frame.endsStream { late.append(frame.stream) }
-            }
-            for stream in late { try await line.send(FrameBytes.headers(stream, [(":status", "200")], end: true)) }
-            try await line.send(FrameBytes.settings([(3, 1_000)]))
-            try await line.serve()
-        } test: { server, gateway, backend in
-            let outcomes = await backend.deliver(batch(3_000), to: gateway, with: try TestCredential.certificate())
-            #expect(outcomes.allSatisfy { $0.verdict == .accepted })
-            #expect(server.connections == 1)
-        }
-    }
-
-    @Test func `a window of ten bytes may open in small steps`() async throws {
-        try await RawGateway.withBackend { line in
-            try await line.greet([(3, 100), (4, 10)])
-            var sent: [UInt32: Int] = [:]
-            while let frame = try await line.nextFrame() {
-                if frame.isData { sent[frame.stream, default: 0] += frame.payload.count }
-                if frame.endsStream {
-                    try await line.send(FrameBytes.headers(frame.stream, [(":status", "200")], end: true))
-                } else if frame.isData {
-                    try await line.send(FrameBytes.windowUpdate(frame.stream, 10))
-                }
-            }
-        } test: { server, gateway, backend in
-            let outcomes = await backend.deliver(batch(50), to: gateway, with: try TestCredential.certificate())
-            #expect(outcomes.allSatisfy { $0.verdict == .accepted })
-            #expect(server.connections == 1)
-        }
-    }
-
-    @Test func `without a window at first, each stream waits for its own`() async throws {
-        try await RawGateway.withBackend { line in
-            try await line.greet([(3, 100), (4, 0)])
-            while let frame = try await line.nextFrame() {
-                if frame.isHeaders { try await line.send(FrameBytes.windowUpdate(frame.stream, 1_000)) }
-                if frame.endsStream {
-                    try await line.send(FrameBytes.headers(frame.stream, [(":status", "200")], end: true))
-                }
-            }
-        } test: { server, gateway, backend in
-            let outcomes = await backend.deliver(batch(1_000), to: gateway, with: try TestCredential.certificate())
-            #expect(outcomes.allSatisfy { $0.verdict == .accepted })
-            #expect(server.connections == 1)
-        }
-    }
-
-    @Test func `eighty window updates for each push are allowed`() async throws {
-        try await RawGateway.withBackend { line in
-            try await line.greet([(3, 1_000)])
-            while let frame = try await line.nextFrame() {
-                if frame.isHeaders {
-                    let updates = FrameBytes.windowUpdate(frame.stream, 1) + FrameBytes.windowUpdate(0, 1)
-                    try await line.send(Array(repeatElement(updates, count: 40).joined()))
-                }
-                if frame.endsStream {
-                    try await line.send(FrameBytes.headers(frame.stream, [(":status", "200")], end: true))
-                }
-            }
-        } test: { server, gateway, backend in
-            let outcomes = await backend.deliver(batch(2_000), to: gateway, with: try TestCredential.certificate())
-            #expect(outcomes.allSatisfy { $0.verdict == .accepted })
-            #expect(server.connections == 1)
-        }
-    }
-
-    @Test func `pushes that wait for a closed window are sent elsewhere, and those written are answered`() async throws
-    {
+    @Test
+    func `pushes that wait for a closed window are sent elsewhere, and those written are answered`() async throws {
         let complete = Guarded(0)
         try await RawGateway.withBackend {
             $0.starvationTimeout = .seconds(3)
@@ -132,9 +41,7 @@ import Testing
                     try await line.send(FrameBytes.windowUpdate(frame.stream, 1_000))
                 }
                 if frame.type == 3 {
-                    for stream in answers {
-                        try await line.send(FrameBytes.headers(stream, [(":status", "200")], end: true))
-                    }
+                    for stream in answers { try await line.accept(stream) }
                     answers = []
                 }
                 guard frame.endsStream else { continue }
@@ -142,7 +49,7 @@ import Testing
                 if line.number == 1, frame.stream == 19 {
                     answers.append(frame.stream)
                 } else {
-                    try await line.send(FrameBytes.headers(frame.stream, [(":status", "200")], end: true))
+                    try await line.accept(frame.stream)
                 }
             }
         } test: { server, gateway, backend in
@@ -167,7 +74,7 @@ import Testing
                 }
                 guard frame.endsStream else { continue }
                 complete.withLock { $0 += 1 }
-                try await line.send(FrameBytes.headers(frame.stream, [(":status", "200")], end: true))
+                try await line.accept(frame.stream)
             }
         } test: { server, gateway, backend in
             let outcomes = await backend.deliver(batch(100), to: gateway, with: try TestCredential.certificate())
@@ -199,24 +106,6 @@ import Testing
         }
     }
 
-    @Test func `a window may become negative and open again`() async throws {
-        try await RawGateway.withBackend { line in
-            try await line.greet([(3, 1), (4, 20)])
-            var isFirst = true
-            while let frame = try await line.nextFrame() {
-                if frame.endsStream {
-                    try await line.send(FrameBytes.headers(frame.stream, [(":status", "200")], end: true))
-                } else if frame.isData, isFirst {
-                    isFirst = false
-                    try await line.send(FrameBytes.settings([(4, 0)]) + FrameBytes.settings([(4, 65_535)]))
-                }
-            }
-        } test: { _, gateway, backend in
-            let outcomes = await backend.deliver(batch(5), to: gateway, with: try TestCredential.certificate())
-            #expect(outcomes.allSatisfy { $0.verdict == .accepted })
-        }
-    }
-
     @Test func `a server that stops reading is disconnected after the write timeout`() async throws {
         try await RawGateway.withBackend {
             $0.writeTimeout = .seconds(4)
@@ -239,9 +128,8 @@ import Testing
         }
     }
 
-    @Test func `after a silence one push is sent with a ping, and the others wait for the answer`()
-        async throws
-    {
+    @Test
+    func `after a silence one push is sent with a ping, and the others wait for the answer`() async throws {
         let opened = Guarded(0)
         try await RawGateway.withBackend {
             // Any silence is long enough.
@@ -287,9 +175,7 @@ extension RawLine {
     fileprivate mutating func serveWithPongs() async throws {
         while let frame = try await nextFrame() {
             if frame.isPing { try await send(FrameBytes.frame(6, flags: 1, stream: 0, frame.payload)) }
-            if frame.endsStream {
-                try await send(FrameBytes.headers(frame.stream, [(":status", "200")], end: true))
-            }
+            if frame.endsStream { try await accept(frame.stream) }
         }
     }
 }

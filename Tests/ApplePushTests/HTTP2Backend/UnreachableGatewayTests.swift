@@ -14,46 +14,17 @@ import Testing
     ) async throws -> PushError {
         let credential = try credential ?? TestCredential.certificate()
         return try await withBackend(change) { backend in
-            let connection = Session(backend: backend).connection(to: gateway, credential: credential)
+            let apns = try APNs(backend, to: gateway, with: credential)
             let message = try Message(tokens: ["a1", "b2"], alert: "Hello", topic: "org.example.app")
-            let error = await #expect(throws: PushError.self) { try await APNs(connection).send(message) }
+            let error = await #expect(throws: PushError.self) { try await apns.send(message) }
             return try #require(error)
         }
-    }
-
-    @Test func `a port without a server is unreachable`() async throws {
-        let port = ReservedPort.choose()
-        let error = try await failure(to: Gateway(host: "127.0.0.1", port: port))
-        #expect(error.code == .unreachable)
-        #expect(error.message.contains("127.0.0.1:\(port)"))
     }
 
     @Test func `a host without an address is unreachable`() async throws {
         let error = try await failure(to: Gateway(host: "no-such-host.invalid", port: 443))
         #expect(error.code == .unreachable)
         #expect(error.message.contains("no-such-host.invalid"))
-    }
-
-    @Test func `a server with an untrusted certificate gets nothing`() async throws {
-        try await TestGateway.with(test: { server, gateway in
-            let stranger = try CertificateAuthority(name: "Stranger").pem
-            for trust in [Gateway.Trust.system, .pem(stranger)] {
-                let error = try await failure(to: Gateway(host: "127.0.0.1", port: gateway.port, trust: trust))
-                #expect(error.code == .untrusted)
-            }
-            #expect(server.seen.isEmpty)
-        })
-    }
-
-    @Test func `a server with another name in its certificate gets nothing`() async throws {
-        try await TestGateway.with(
-            name: "other.example.org",
-            test: { server, gateway in
-                let error = try await failure(to: gateway)
-                #expect(error.code == .untrusted)
-                #expect(server.seen.isEmpty)
-            }
-        )
     }
 
     @Test func `a trust root that is not a certificate is refused`() async throws {
@@ -88,17 +59,6 @@ import Testing
         } test: { server, port in
             let gateway = Gateway(host: "127.0.0.1", port: port, trust: .pem(server.rootPEM))
             let error = try await failure(to: gateway) { $0.settingsTimeout = .milliseconds(100) }
-            #expect(error.code == .notHTTP2)
-        }
-    }
-
-    @Test func `a server that answers in HTTP/1 does not speak HTTP/2`() async throws {
-        try await RawGateway.with { line in
-            try await line.send(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
-            await line.stayUntilStopped()
-        } test: { server, port in
-            let gateway = Gateway(host: "127.0.0.1", port: port, trust: .pem(server.rootPEM))
-            let error = try await failure(to: gateway)
             #expect(error.code == .notHTTP2)
         }
     }

@@ -73,49 +73,6 @@ import Testing
         }
     }
 
-    @Test func `a gateway that shuts down has accepted the push that it names`() async throws {
-        let again = Guarded<[Int]>([])
-        try await Self.with { line in
-            guard line.number == 1 else {
-                return try await line.acceptUntilBarrier { number in again.withLock { $0.append(number) } }
-            }
-            var last: BinaryNotification?
-            for number in 0..<10 {
-                let next = try await line.nextNotification()
-                if number == 3 { last = next }
-            }
-            try await line.send(last?.refusal(10) ?? [])
-        } test: { _, gateway, backend in
-            let outcomes = try await Self.deliver(10, to: gateway, by: backend)
-            #expect(outcomes.allSatisfy { $0 == .accepted })
-            #expect(again.withLock { $0 } == Array(4..<10))
-        }
-    }
-
-    @Test func `after a silent close it is unknown what was processed`() async throws {
-        try await Self.with { line in
-            for _ in 0..<10 { _ = try await line.nextNotification() }
-            line.closeNotify()
-        } test: { _, gateway, backend in
-            let outcomes = try await Self.deliver(10, to: gateway, by: backend)
-            #expect(outcomes.allSatisfy { $0.verdict == .unknown })
-        }
-    }
-
-    @Test(arguments: [[8, 8, 0, 0, 0, 0], [8, 8, 0, 0, 1, 0], [1, 2, 3, 4, 5, 6]] as [[UInt8]])
-    func `after an answer that names no push it is unknown what was processed`(answer: [UInt8]) async throws {
-        try await Self.with { line in
-            for _ in 0..<10 { _ = try await line.nextNotification() }
-            // In two pieces, since it may arrive so.
-            try await line.send(Array(answer.prefix(2)))
-            try await line.send(Array(answer.dropFirst(2)))
-            _ = try await line.nextNotification()
-        } test: { _, gateway, backend in
-            let outcomes = try await Self.deliver(10, to: gateway, by: backend)
-            #expect(outcomes.allSatisfy { $0.verdict == .unknown })
-        }
-    }
-
     @Test(arguments: [BinaryFormat.enhanced, .frames])
     func `a barrier proves many pushes at once, long before the quiet period`(format: BinaryFormat) async throws {
         try await Self.with {

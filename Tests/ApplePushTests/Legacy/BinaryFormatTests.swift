@@ -16,14 +16,8 @@ import Testing
         priority: UInt8? = 10
     ) -> String {
         var batch = PushBatch()
-        let heading = batch.addHeading(
-            payload: payload.utf8Span.span.bytes,
-            topic: "".utf8Span.span.bytes,
-            priority: priority,
-            expiration: expiration,
-            collapseID: "".utf8Span.span.bytes
-        )
-        batch.addPush(token: token.utf8Span.span.bytes, heading: heading, id: PushID(high: 1, low: 1))
+        let heading = batch.addHeading(payload, priority: priority, expiration: expiration)
+        batch.addPush(token, heading: heading, id: PushID(high: 1, low: 1))
         var output: [UInt8] = []
         let length = format.append(0, of: batch, identifier: identifier, to: &output)
         #expect(length == output.count)
@@ -75,12 +69,8 @@ import Testing
     @Test(arguments: BinaryFormat.allCases)
     func `a payload that no length can express is not written`(format: BinaryFormat) {
         var batch = PushBatch()
-        let heading = batch.addHeading(
-            payload: String(repeating: "x", count: 65_536).utf8Span.span.bytes,
-            topic: "".utf8Span.span.bytes,
-            collapseID: "".utf8Span.span.bytes
-        )
-        batch.addPush(token: "aa".utf8Span.span.bytes, heading: heading, id: PushID(high: 1, low: 1))
+        let heading = batch.addHeading(String(repeating: "x", count: 65_536))
+        batch.addPush("aa", heading: heading, id: PushID(high: 1, low: 1))
         var output: [UInt8] = []
         #expect(format.append(0, of: batch, identifier: 1, to: &output) == nil)
         #expect(output.isEmpty)

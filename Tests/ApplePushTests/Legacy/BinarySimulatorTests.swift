@@ -27,15 +27,10 @@ import Testing
         }
     }
 
-    private static func token(_ prefix: String, _ number: Int) -> String {
-        let digits = String(number, radix: 16)
-        return prefix + String(repeating: "0", count: 64 - prefix.count - digits.count) + digits
-    }
-
     @Test func `a message arrives with all that the protocol can say`() async throws {
         try await Self.with { simulator, apns in
             let message = try Message(
-                tokens: [Self.token("aa", 1)],
+                tokens: [token(1, prefix: "aa")],
                 alert: "Hello",
                 badge: 0,
                 priority: 5,
@@ -44,7 +39,7 @@ import Testing
             let result = try await apns.send(message)
             #expect(result.failed.isEmpty && !result.needsRetry)
             let delivery = try #require(await simulator.receivedRequests().first)
-            #expect(delivery.token == Self.token("aa", 1))
+            #expect(delivery.token == token(1, prefix: "aa"))
             #expect(delivery.priority == "5")
             #expect(delivery.expiration == "1700000000")
             #expect(String(decoding: delivery.payload, as: UTF8.self) == #"{"aps":{"alert":"Hello","badge":0}}"#)
@@ -58,7 +53,7 @@ import Testing
             var limits = BinaryConfiguration.provenByErrors
             limits.waitingTimeout = .seconds(5)
             let session = Session(backend: BinaryBackend(limits))
-            let message = try Message(tokens: [Self.token("aa", 1)], alert: "Hello")
+            let message = try Message(tokens: [token(1, prefix: "aa")], alert: "Hello")
             let apns = APNs(session.connection(to: simulator.gateway(), credential: try simulator.credential()))
             let error = await #expect(throws: PushError.self) { try await apns.send(message) }
             #expect(error?.message.contains("speaks HTTP/2, not the binary protocol") == true)
@@ -66,27 +61,11 @@ import Testing
         }
     }
 
-    /// The error comes when all were sent long ago.
-    @Test func `of a thousand whose first is refused late, all others are delivered once`() async throws {
-        try await Self.with(simulator: {
-            $0.answers = [try AnswerRule(parsing: "bb=400:BadDeviceToken")]
-            $0.delay = .seconds(1)
-        }) { simulator, apns in
-            let tokens = [Self.token("bb", 0)] + (1..<1000).map { Self.token("aa", $0) }
-            let result = try await apns.send(try Message(tokens: tokens, alert: "Hello"))
-            #expect(result.failed.keys.sorted() == [tokens[0]])
-            #expect(!result.needsRetry)
-            let accepted = await simulator.receivedRequests().filter { $0.status == 200 }.map(\.token)
-            #expect(accepted == Array(tokens.dropFirst()))
-            #expect(await simulator.statistics().connections == 2)
-        }
-    }
-
     @Test func `a dead token is accepted, and listed by the feedback service`() async throws {
         try await Self.with(simulator: {
             $0.answers = [try AnswerRule(parsing: "dd=410")]
         }) { simulator, apns in
-            let tokens = [Self.token("dd", 1), Self.token("aa", 2)]
+            let tokens = [token(1, prefix: "dd"), token(2, prefix: "aa")]
             let result = try await apns.send(try Message(tokens: tokens, alert: "Hello"))
             #expect(result.failed.isEmpty)
             #expect(await simulator.statistics().deadTokensWaiting == 1)
@@ -100,11 +79,11 @@ import Testing
                 $0.logFile = folder.file("log")
                 $0.answers = [try AnswerRule(parsing: "dd=410"), try AnswerRule(parsing: "bb=400:BadDeviceToken")]
             }) { simulator, apns in
-                for token in [Self.token("dd", 1), Self.token("bb", 2)] {
+                for token in [token(1, prefix: "dd"), token(2, prefix: "bb")] {
                     _ = try await apns.send(try Message(tokens: [token], alert: "Hello"))
                 }
                 let text = APNs.Alert(String(repeating: "x", count: 2048))
-                _ = try await apns.send(try Message(tokens: [Self.token("aa", 3)], alert: text))
+                _ = try await apns.send(try Message(tokens: [token(3, prefix: "aa")], alert: text))
             }
             let log = try folder.read("log")
             for part in [
@@ -116,7 +95,7 @@ import Testing
 
     @Test func `a gateway that shuts down every hundred pushes loses and repeats none`() async throws {
         try await Self.with(simulator: { $0.goAwayAfter = 100 }) { simulator, apns in
-            let tokens = (0..<450).map { Self.token("aa", $0) }
+            let tokens = (0..<450).map { token($0, prefix: "aa") }
             let result = try await apns.send(try Message(tokens: tokens, alert: "Hello"))
             #expect(result.failed.isEmpty && !result.needsRetry)
             #expect(await simulator.receivedRequests().map(\.token).filter { !$0.isEmpty } == tokens)
@@ -126,10 +105,10 @@ import Testing
 
     @Test func `a token of the wrong size, and a payload that is too large, are refused one by one`() async throws {
         try await Self.with { _, apns in
-            let short = try await apns.send(try Message(tokens: ["aabb", Self.token("aa", 1)], alert: "Hello"))
+            let short = try await apns.send(try Message(tokens: ["aabb", token(1, prefix: "aa")], alert: "Hello"))
             #expect(short.failed.mapValues(\.status) == ["aabb": 5])
             let text = APNs.Alert(String(repeating: "x", count: 2048))
-            let large = try await apns.send(try Message(tokens: [Self.token("aa", 1)], alert: text))
+            let large = try await apns.send(try Message(tokens: [token(1, prefix: "aa")], alert: text))
             #expect(large.errors.map(\.status) == [7])
             #expect(large.errors.map(\.reason) == ["PayloadTooLarge"])
         }
@@ -137,7 +116,7 @@ import Testing
 
     @Test func `a device token of another app is refused`() async throws {
         try await Self.with { simulator, apns in
-            let token = Self.token("aa", 1)
+            let token = token(1, prefix: "aa")
             #expect(try await apns.send(try Message(tokens: [token], alert: "Hello")).failed.isEmpty)
             let credential = try simulator.credential(topics: ["org.example.other"])
             let session = Session(backend: BinaryBackend(.provenByErrors))

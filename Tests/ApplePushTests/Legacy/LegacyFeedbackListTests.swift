@@ -142,9 +142,8 @@ import Testing
         #expect(caller.contains("LegacyFeedbackConnection.open(") && !caller.contains("maxBytes"))
     }
 
-    @Test func `an unreachable or untrusted gateway, or one that needs a certificate, is an error`()
-        async throws
-    {
+    @Test
+    func `an unreachable or untrusted gateway, or one that needs a certificate, is an error`() async throws {
         try await with { simulator, gateway, credential in
             let nowhere = Gateway(host: "localhost", port: 1, trust: gateway.trust)
             let stranger = Gateway(host: "localhost", port: gateway.port)

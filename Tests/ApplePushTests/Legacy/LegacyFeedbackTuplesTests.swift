@@ -36,20 +36,6 @@ import Testing
         #expect(tuples.isWhole)
     }
 
-    @Test(arguments: 1...40)
-    func `tuples are the same in whatever pieces they arrive`(size: Int) {
-        let tokens = (0..<20).map { number in [UInt8](repeating: UInt8(number), count: number) }
-        let bytes = tokens.flatMap { Self.tuple(UInt32($0.count), $0) }
-        var tuples = LegacyFeedbackTuples()
-        var entries: [Feedback] = []
-        for start in stride(from: 0, to: bytes.count, by: size) {
-            entries += tuples.append(bytes[start..<min(bytes.count, start + size)])
-        }
-        #expect(entries.map(\.timestamp) == (1..<20).map { Int64($0) * 1000 })
-        #expect(entries.map(\.token.utf8.count) == (1..<20).map { $0 * 2 })
-        #expect(tuples.isWhole && tuples.empty == 1)
-    }
-
     @Test func `an incomplete tuple is not an entry`() {
         let bytes = Self.tuple(1, [1, 2, 3]) + Self.tuple(2, [4, 5, 6])
         for count in 10..<bytes.count {

@@ -8,9 +8,8 @@ import Testing
         let type = try PushType(custom: "spatial", topicSuffix: ".push-type.x", payloadLimit: 8192, defaultPriority: 5)
         #expect((type.name, type.topicSuffix, type.payloadLimit) == ("spatial", ".push-type.x", 8192))
         let backend = RecordedBackend()
-        let connection = Session(backend: backend)
-            .connection(to: .production, credential: try TestCredential.providerToken())
-        _ = try await APNs(connection).send(Message(tokens: ["a1"], pushType: type, topic: "com.example.app"))
+        let apns = try APNs(backend, to: .production, with: TestCredential.providerToken())
+        _ = try await apns.send(Message(tokens: ["a1"], pushType: type, topic: "com.example.app"))
         let sent = try #require(backend.sent.first)
         #expect((sent.pushType.name, sent.topic, sent.priority) == ("spatial", "com.example.app.push-type.x", 5))
     }
@@ -60,9 +59,8 @@ import Testing
         let message = try JSONDecoder().decode(Message.self, from: Data(text.utf8))
         #expect(message.pushType.isCustom)
         let backend = RecordedBackend()
-        let connection = Session(backend: backend)
-            .connection(to: .production, credential: try TestCredential.providerToken())
-        #expect(try await APNs(connection).send(message).accepted == 1)
+        let apns = try APNs(backend, to: .production, with: TestCredential.providerToken())
+        #expect(try await apns.send(message).accepted == 1)
         let sent = try #require(backend.sent.first)
         #expect((sent.pushType.name, sent.topic) == ("spatial", "com.example.app.spatial"))
         for wrong in [

@@ -20,8 +20,7 @@ import Testing
             (try .end(Station()), "end", ["id": "radio 7"]), (try .end(["id": 7]), "end", ["id": 7]),
         ]
         let backend = RecordedBackend()
-        let connection = Session(backend: backend)
-            .connection(to: .production, credential: try TestCredential.providerToken())
+        let apns = try APNs(backend, to: .production, with: TestCredential.providerToken())
         for (session, event, attributes) in sessions {
             let message = try Message(
                 tokens: ["a1"],
@@ -35,7 +34,7 @@ import Testing
                 ]
             )
             #expect(message.pushType == .nowPlaying && message.priority == nil)
-            #expect(try await APNs(connection).send(message).accepted == 1)
+            #expect(try await apns.send(message).accepted == 1)
         }
         #expect(Set(backend.sent.map(\.topic)) == ["com.example.app.push-type.nowplaying"])
         #expect(Set(backend.sent.map(\.pushType.name)) == ["nowplaying"])

@@ -42,19 +42,16 @@ import Testing
 
     @Test func `a payload that is larger than the push type allows is not sent`() async throws {
         let backend = RecordedBackend()
-        let connection = Session(backend: backend).connection(
-            to: .production,
-            credential: try TestCredential.providerToken()
-        )
+        let apns = try APNs(backend, to: .production, with: TestCredential.providerToken())
         for (type, limit) in [(PushType.alert, 4096), (.voip, 5120)] {
             for size in [limit, limit + 1] {
                 let payload = #"{"a":""# + String(repeating: "x", count: size - 8) + #""}"#
                 let message = try Message(tokens: ["a1"], payload: payload, pushType: type, topic: "org.example.app")
                 if size == limit {
-                    #expect(try await APNs(connection).send(message).accepted == 1)
+                    #expect(try await apns.send(message).accepted == 1)
                     continue
                 }
-                let error = await #expect(throws: PushError.self) { try await APNs(connection).send(message) }
+                let error = await #expect(throws: PushError.self) { try await apns.send(message) }
                 #expect(
                     error?.message.contains("\(size) bytes; those of the push type \(type) may have \(limit)") == true
                 )

@@ -5,8 +5,8 @@ import Testing
 @Suite struct TopicTests {
     private func topic(of message: Message, with credential: Credential) async throws -> String? {
         let backend = RecordedBackend()
-        let connection = Session(backend: backend).connection(to: .production, credential: credential)
-        _ = try await APNs(connection).send(message)
+        let apns = try APNs(backend, to: .production, with: credential)
+        _ = try await apns.send(message)
         return try #require(backend.sent.first).topic
     }
 

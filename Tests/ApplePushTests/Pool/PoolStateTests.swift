@@ -92,9 +92,8 @@ import Testing
         expect([], of: &state)
     }
 
-    @Test func `a connection that is idle, and old or of a replaced credential, ends when nothing waits any more`()
-        throws
-    {
+    @Test
+    func `a connection that is idle, and old or of a replaced credential, ends when nothing waits any more`() throws {
         for isOld in [true, false] {
             var state = try self.state()
             state.spread(left: 5, at: start)

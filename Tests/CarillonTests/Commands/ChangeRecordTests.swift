@@ -18,9 +18,8 @@ import Testing
         )
     }
 
-    @Test func `each command that changes something is recorded once, and one that changes nothing is not`()
-        async throws
-    {
+    @Test
+    func `each command that changes something is recorded once, and one that changes nothing is not`() async throws {
         try await shop.database.run(
             """
             INSERT INTO carillon.failures (message_id, app_id, token, status, reason)

@@ -12,8 +12,8 @@ import Testing
         }
     }
 
-    @Test func `a copy that was disarmed sends nothing, and what is given a credential and resumed does`() async throws
-    {
+    @Test
+    func `a copy that was disarmed sends nothing, and what is given a credential and resumed does`() async throws {
         try await shop.enqueue(5)
         // What a worker held at the time of the backup.
         try await shop.database.connection.script(

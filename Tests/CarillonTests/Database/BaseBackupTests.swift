@@ -66,8 +66,8 @@ import Testing
         var sent: Int { get async { await gateway.receivedRequests().count } }
     }
 
-    @Test func `after a recovery to a point in time, the command of the page lets nothing be sent twice`() async throws
-    {
+    @Test
+    func `after a recovery to a point in time, the command of the page lets nothing be sent twice`() async throws {
         try await Original.with { original in
             try await original.runAsServer(try BackupPageTests.commands(with: "pg_basebackup"))
             try await original.open { database async throws in

@@ -70,9 +70,7 @@ extension PlantedObjects {
         try await database.session { victim async throws in
             try await victim.run("SET search_path = \(isFirst ? "\(schema), pg_catalog" : schema), carillon")
             for (statement, name) in uses + (isFirst ? [("SELECT 'a'::text", "text")] : []) {
-                let error = await #expect(throws: PostgresError.self, "\(statement)") {
-                    try await victim.run(statement)
-                }
+                let error = await victim.refusal(of: statement, "\(statement)")
                 #expect(error?.message == "planted: \(name)", "\(statement)")
             }
         }

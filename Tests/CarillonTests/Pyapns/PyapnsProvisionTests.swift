@@ -40,8 +40,8 @@ import Testing
     private static let versions =
         "SELECT a.xmin, c.xmin FROM carillon.apps a, carillon.certificates c ORDER BY a.id, c.id"
 
-    @Test func `provision adds an app, writes nothing when it is the same, and takes a newer certificate`() async throws
-    {
+    @Test
+    func `provision adds an app, writes nothing when it is the same, and takes a newer certificate`() async throws {
         try await withReplacing { shop, client in
             let first = try Client.certificate("com.example.news", days: 100)
             #expect(await client.call("provision", "news", first, "sandbox", "<int>15</int>").isNothing)
@@ -173,9 +173,8 @@ import Testing
         }
     }
 
-    @Test func `the credential of another app is not replaced, and a certificate without a topic is refused`()
-        async throws
-    {
+    @Test
+    func `the credential of another app is not replaced, and a certificate without a topic is refused`() async throws {
         for isReplacing in [false, true] {
             try await with({ isReplacing ? try Self.replacing($0) : [] }) { shop, client in
                 let client = isReplacing ? client.with(Self.token) : client

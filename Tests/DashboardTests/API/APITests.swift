@@ -188,9 +188,8 @@ import Testing
         return answers
     }
 
-    @Test func `unknown tokens of an address are limited, and those that were known are answered meanwhile`()
-        async throws
-    {
+    @Test
+    func `unknown tokens of an address are limited, and those that were known are answered meanwhile`() async throws {
         try await Self.with { shop, caller in
             Self.expect(await caller.get("/channels"), "200")
             let answers = await Self.guess(caller.client)

@@ -63,9 +63,8 @@ import Testing
         }
     }
 
-    @Test func `permitted users see whole tokens and the contents of messages, if the login may read them`()
-        async throws
-    {
+    @Test
+    func `permitted users see whole tokens and the contents of messages, if the login may read them`() async throws {
         try await withMessages(["--show-contents", "readers"]) { shop, client, failed, waiting, login in
             let denied = await client.get("/messages/\(failed)").body
             #expect(denied.contains(Self.token) && !denied.contains("secret"))
@@ -80,9 +79,8 @@ import Testing
         }
     }
 
-    @Test func `a payload that is too large to be sent is not shown, and a message without one has a page`()
-        async throws
-    {
+    @Test
+    func `a payload that is too large to be sent is not shown, and a message without one has a page`() async throws {
         try await withMessages(["--show-contents", "readers"]) { shop, client, _, waiting, login in
             try await grant(shop, to: login)
             let large = "json_build_object('a', repeat('x', 65536))"

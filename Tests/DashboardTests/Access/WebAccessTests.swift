@@ -70,9 +70,8 @@ import Testing
         #expect(await logIn(access, from: "2001:db8:0:1::") == .wrong)
     }
 
-    @Test func `guesses from many addresses lock out neither this machine nor a browser that has logged in`()
-        async throws
-    {
+    @Test
+    func `guesses from many addresses lock out neither this machine nor a browser that has logged in`() async throws {
         let rules = WebAccess.Rules(
             password: DerivedPassword("readers' own"),
             operatorPassword: DerivedPassword("operators' own")
@@ -177,9 +176,8 @@ import Testing
         #expect(await access.logIn(Self.request(), with: "password", at: now) == .tooMany)
     }
 
-    @Test func `the operators' password lets change something, and each viewer has a form token of its own`()
-        async throws
-    {
+    @Test
+    func `the operators' password lets change something, and each viewer has a form token of its own`() async throws {
         let rules = WebAccess.Rules(
             password: DerivedPassword("readers' own"),
             operatorPassword: DerivedPassword("operators' own")

@@ -9,9 +9,8 @@ import Testing
 @Suite struct ActionTests {
     private typealias Client = DashboardClient
 
-    @Test func `an app is paused, limited and resumed with forms, and each change is shown with who made it`()
-        async throws
-    {
+    @Test
+    func `an app is paused, limited and resumed with forms, and each change is shown with who made it`() async throws {
         try await Visitor.withOperator { shop, client in
             let visitor = try await Visitor(client)
             let paused = await visitor.post("/apps/shop/pause", "reason=too+many+%3Cb%3E")

@@ -4,11 +4,10 @@ import CarillonPushQueue
 import TestSupport
 import Testing
 
-/// docs/live-activities.md.
+/// docs/live-activities.md, and the arguments of docs/media-sessions.md.
 @Suite(.queue) struct LiveActivityPageTests {
     @Test func `each statement of the page does what it says`() async throws {
-        let page = try GeneratedPage("docs/live-activities.md").text
-        let statements = page.matches(of: #/```sql\n((?:[^`]|`(?!``))*)```/#).map { String($0.output.1) }
+        let statements = try GeneratedPage("docs/live-activities.md").statements
         #expect(statements.count == 6)
         try await queue.addApp("acme", topic: "com.example.acme")
         let backend = RecordedBackend()
@@ -27,17 +26,27 @@ import Testing
         )
     }
 
-    @Test func `the page names every argument and every kind`() async throws {
-        let page = try GeneratedPage("docs/live-activities.md").text
+    @Test(arguments: [
+        ("live-activities", "activity", "UNION SELECT unnest(carillon.token_kinds())", 31...100),
+        ("media-sessions", "media", "", 16...16),
+    ])
+    func `the page names every argument and every kind`(
+        page: String,
+        subject: String,
+        more: String,
+        count: ClosedRange<Int>
+    )
+        async throws
+    {
+        let page = try GeneratedPage("docs/\(page).md").text
         let names = try await queue.database.rows(
             """
             SELECT DISTINCT a.name FROM pg_proc p, unnest(p.proargnames) AS a(name)
             WHERE p.pronamespace = 'carillon'::regnamespace
-                AND p.proname IN ('start_activity', 'update_activity', 'end_activity')
-            UNION SELECT unnest(carillon.token_kinds())
+                AND p.proname IN ('start_\(subject)', 'update_\(subject)', 'end_\(subject)') \(more)
             """
         )
-        #expect(names.count > 30)
+        #expect(count.contains(names.count))
         for name in names { #expect(page.contains("`\(name.dropFirst().dropLast())`"), "\(name)") }
     }
 }

@@ -5,8 +5,7 @@ import Testing
 /// docs/media-sessions.md.
 @Suite(.queue) struct MediaSessionPageTests {
     @Test func `each statement of the page does what it says`() async throws {
-        let page = try GeneratedPage("docs/media-sessions.md").text
-        let statements = page.matches(of: #/```sql\n((?:[^`]|`(?!``))*)```/#).map { String($0.output.1) }
+        let statements = try GeneratedPage("docs/media-sessions.md").statements
         #expect(statements.count == 4)
         try await queue.addApp("acme", topic: "com.example.acme")
         let backend = RecordedBackend()
@@ -27,17 +26,5 @@ import Testing
         #expect(Set(backend.sent.map(\.topic)) == ["com.example.acme.push-type.nowplaying"])
         #expect(Set(backend.sent.map(\.pushType)) == [.nowPlaying])
         #expect(backend.sent.allSatisfy { $0.priority == nil })
-    }
-
-    @Test func `the page names every argument`() async throws {
-        let page = try GeneratedPage("docs/media-sessions.md").text
-        let names = try await queue.database.rows(
-            """
-            SELECT DISTINCT a.name FROM pg_proc p, unnest(p.proargnames) AS a(name)
-            WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname IN ('start_media', 'update_media', 'end_media')
-            """
-        )
-        #expect(names.count == 16)
-        for name in names { #expect(page.contains("`\(name.dropFirst().dropLast())`"), "\(name)") }
     }
 }

@@ -36,9 +36,8 @@ import Testing
         return try await ProgramRun.run(words, environment: environment).output
     }
 
-    @Test func `C1: a worker that dies between Apple's creation and the record leaves no channel for ever`()
-        async throws
-    {
+    @Test
+    func `C1: a worker that dies between Apple's creation and the record leaves no channel for ever`() async throws {
         // Apple makes the channel, and the answer does not come.
         try await with({ $0.answers = [try AnswerRule(parsing: "create=silence*1")] }) { scene in
             try await scene.client.run(Self.request)

@@ -6,9 +6,8 @@ import Testing
 
 /// One provider token for the fleet, and the gateway's answers to it.
 @Suite struct ProviderTokenCases {
-    @Test func `A3: eight workers with one signing key share one provider token, and later its one successor`()
-        async throws
-    {
+    @Test
+    func `A3: eight workers with one signing key share one provider token, and later its one successor`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(100) }) { scene in
             let key = try SigningKey.generate()
             try await scene.sign(with: key)
@@ -69,9 +68,8 @@ import Testing
         }
     }
 
-    @Test func `A3: when the new provider token is refused as well the app waits, and no other is made`()
-        async throws
-    {
+    @Test
+    func `A3: when the new provider token is refused as well the app waits, and no other is made`() async throws {
         try await Scene.with({
             $0.answers = [try AnswerRule(parsing: "ee=403:ExpiredProviderToken*2")]
         }) { scene in

@@ -63,9 +63,8 @@ import Testing
         }
     }
 
-    @Test func `D6: a round trip of half a second to the database slows a worker down, and costs it no lease`()
-        async throws
-    {
+    @Test
+    func `D6: a round trip of half a second to the database slows a worker down, and costs it no lease`() async throws {
         try await scene.withProxy { proxy, url in
             let lease = Board.sized(Duration.seconds(6), full: Fleet.lease)
             let worker = try scene.fleet.start(lease: lease, database: url)

@@ -5,9 +5,8 @@ import Testing
 
 /// The history's partitions, when they are missing, and while other sessions read them.
 @Suite(.scene) struct HistoryCases {
-    @Test func `D26: a million rows in the default partition are moved while more come in, and nothing waits`()
-        async throws
-    {
+    @Test
+    func `D26: a million rows in the default partition are moved while more come in, and nothing waits`() async throws {
         let rows = Board.sized(100_000, full: 1_000_000)
         // Stale rows, with ids that no message has.
         try await scene.client.run(
@@ -41,9 +40,8 @@ import Testing
         try await scene.finish()
     }
 
-    @Test func `D27: during a long read of the history sending continues, and maintenance follows afterwards`()
-        async throws
-    {
+    @Test
+    func `D27: during a long read of the history sending continues, and maintenance follows afterwards`() async throws {
         try await scene.client.run(
             """
             \(TestDatabase.forgetPartitions);

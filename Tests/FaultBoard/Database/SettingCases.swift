@@ -118,9 +118,8 @@ import Testing
         try await scene.finish()
     }
 
-    @Test func `D23: timeouts, isolation and date styles that a database is set to for others break nothing`()
-        async throws
-    {
+    @Test
+    func `D23: timeouts, isolation and date styles that a database is set to for others break nothing`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "ee=503:Shutdown*2")] }) { scene in
             try await Self.work(in: scene)
         }

@@ -38,9 +38,8 @@ import Testing
         }
     }
 
-    @Test func `D40: VACUUM FULL and CLUSTER of each table under load make workers wait, and nothing else`()
-        async throws
-    {
+    @Test
+    func `D40: VACUUM FULL and CLUSTER of each table under load make workers wait, and nothing else`() async throws {
         try await Self.withWorkers { scene in
             let statements = try await scene.client.query(
                 """

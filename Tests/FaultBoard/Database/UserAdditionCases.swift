@@ -44,9 +44,8 @@ import Testing
         }
     }
 
-    @Test func `D29: an error in a trigger costs the record of that one message, and delays nothing`()
-        async throws
-    {
+    @Test
+    func `D29: an error in a trigger costs the record of that one message, and delays nothing`() async throws {
         try await Scene.with({ try Self.answers(&$0) }) { scene in
             let states = [
                 "0A000", "21000", "22012", "23514", "28000", "34000", "38000", "42501", "42601", "42P01", "44000",

@@ -9,9 +9,8 @@ import Testing
         (1...count).map { Scene.token(prefix, $0) }
     }
 
-    @Test func `F1: messages enqueued during reaping end as APNs says, and no live token is deleted`()
-        async throws
-    {
+    @Test
+    func `F1: messages enqueued during reaping end as APNs says, and no live token is deleted`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "dd=410:Unregistered")] }) { scene in
             try await scene.fleet.started(2, Scene.reaping, lease: Fleet.calm)
             let (good, dead) = (Self.tokens("aa", 200), Self.tokens("dd", 200))

@@ -42,9 +42,8 @@ import Testing
         #expect(try await scene.registered() == [Self.live])
     }
 
-    @Test func `F2: the first half of a legacy list that breaks off is kept, and the next pass gets the rest`()
-        async throws
-    {
+    @Test
+    func `F2: the first half of a legacy list that breaks off is kept, and the next pass gets the rest`() async throws {
         // A tuple has 38 bytes.
         try await with(dead: 1000, { $0.feedbackCutAfter = 500 * 38 + 20 }) { scene in
             let worker = try await scene.fleet.started(Scene.reaping, lease: Fleet.calm)

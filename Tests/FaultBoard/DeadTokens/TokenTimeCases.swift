@@ -8,9 +8,8 @@ import Testing
     /// In seconds since 1970.
     private static var now: Int { time(nil) }
 
-    @Test func `A2: a 410 deletes what was registered before its time, and nothing that was registered since`()
-        async throws
-    {
+    @Test
+    func `A2: a 410 deletes what was registered before its time, and nothing that was registered since`() async throws {
         let died = (Self.now - Self.hour) * 1000
         try await Scene.with({
             $0.answers = [
@@ -56,9 +55,8 @@ import Testing
         }
     }
 
-    @Test func `F5: timestamps in seconds, in the future, absurd or missing delete no registered token`()
-        async throws
-    {
+    @Test
+    func `F5: timestamps in seconds, in the future, absurd or missing delete no registered token`() async throws {
         let now = Self.now
         let hourAgo = now - Self.hour
         // A timestamp that is no time counts as the time of the push: tokens registered in the last hour are then deleted too.

@@ -87,6 +87,11 @@ final class WorkerProcess: Sendable {
         }
     }
 
+    /// How many attempts were without an outcome.
+    var unknownOutcomes: Double {
+        get async throws { try await metric("carillon_unknown_outcomes_total") }
+    }
+
     /// Waits until the sum over all samples of a metric has not changed for that long. Returns how much it grew before.
     func metric(_ name: String, restsFor duration: Duration) async throws -> Double {
         let begin = try await metric(name)

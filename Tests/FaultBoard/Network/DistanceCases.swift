@@ -24,16 +24,14 @@ import Testing
             let timeout = ["--request-timeout", Board.sized("60s", full: "10s")]
             let worker = try scene.fleet.start(timeout, lease: Fleet.calm)
             try await scene.drained(within: .seconds(240))
-            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
-            #expect(unknown == 0)
+            #expect(try await worker.unknownOutcomes == 0)
             try await check(scene, worker)
             try await scene.finish()
         }
     }
 
-    @Test func `N18: 200 ms away, 4 KB through windows of 65,535 bytes are sent once, over few connections`()
-        async throws
-    {
+    @Test
+    func `N18: 200 ms away, 4 KB through windows of 65,535 bytes are sent once, over few connections`() async throws {
         // At 80 pushes a second and connection, all of them at once take longer than the time for an answer.
         try await send(Board.sized(2_000, full: 8_000), .milliseconds(200)) { scene, worker in
             let connections = await scene.simulator.statistics().connections
@@ -89,8 +87,7 @@ import Testing
             guard frame.direction == .up, frame.frame.isHeaders else { return [.pass] }
             return [.pass, .say(FrameBytes.windowUpdate(frame.frame.stream, 4_096))]
         } then: { _, worker, relay in
-            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
-            #expect(unknown == 0)
+            #expect(try await worker.unknownOutcomes == 0)
             #expect(relay.connections <= 4)
         }
     }
@@ -101,7 +98,7 @@ import Testing
             let updates = FrameBytes.windowUpdate(frame.frame.stream, 1) + FrameBytes.windowUpdate(0, 1)
             return [.pass, .say(Array(repeatElement(updates, count: 40).joined()))]
         } then: { _, worker, _ in
-            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
+            let unknown = try await worker.unknownOutcomes
             let floods = try await worker.ends(by: "flooded")
             #expect(unknown == 0 && floods == 0)
         }
@@ -119,7 +116,7 @@ import Testing
             try await scene.enqueue(500, padding: Self.padding)
             let worker = try scene.fleet.start(["--connections", "1"], lease: Fleet.calm)
             try await scene.drained()
-            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
+            let unknown = try await worker.unknownOutcomes
             let ends = try await worker.ends(by: "window_closed")
             #expect(unknown == 0 && ends == 1)
             #expect(relay.connections == 2)

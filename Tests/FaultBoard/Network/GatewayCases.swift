@@ -102,7 +102,7 @@ import Testing
             try await scene.enqueue(Board.sized(500, full: 5_000))
             let worker = try scene.fleet.start(lease: Fleet.calm)
             try await scene.drained()
-            #expect(try await worker.metric("carillon_unknown_outcomes_total") == 0)
+            #expect(try await worker.unknownOutcomes == 0)
             try await scene.finish()
         }
     }

@@ -83,8 +83,7 @@ import Testing
             default: return [head]
             }
         } then: { scene, worker, _ in
-            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
-            #expect(unknown == 0)
+            #expect(try await worker.unknownOutcomes == 0)
             #expect(scene.record.requests == 2000)
             #expect(odd.load(ordering: .relaxed) >= 100)
         }
@@ -124,8 +123,7 @@ import Testing
                     """
                 #expect(try await scene.client.number(deadNow) == dead)
                 #expect((worker.mostMemory ?? 0) < 200 << 20)
-                let unknown = try await worker.metric("carillon_unknown_outcomes_total")
-                #expect(unknown == 0)
+                #expect(try await worker.unknownOutcomes == 0)
                 let audit = try await scene.finish()
                 for (body, message) in zip(Self.bodies, messages) {
                     let failures = audit.outcomes.failures[message.reference]?.map(\.reason) ?? []
@@ -157,8 +155,7 @@ import Testing
                 try await scene.enqueue(200, prefix: "a8")
                 try await scene.enqueue(1_000)
                 try await scene.drained()
-                let unknown = try await worker.metric("carillon_unknown_outcomes_total")
-                #expect(unknown == 0)
+                #expect(try await worker.unknownOutcomes == 0)
                 #expect(relay.connections == 1)
                 let audit = try await scene.finish()
                 #expect(scene.record.requests == 2_200, "each was asked for once")
@@ -193,7 +190,7 @@ import Testing
             try await scene.enqueue(1_000)
             try await scene.drained()
             let missed = try await worker.metric("carillon_push_timeouts_total")
-            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
+            let unknown = try await worker.unknownOutcomes
             let (twice, left) = (late.load(ordering: .relaxed), held.withLock { $0.count })
             // Several late ones in a row end a connection, and the other answers may be lost with it.
             #expect(twice + left == 20 && twice >= 3, "\(twice), \(left)")

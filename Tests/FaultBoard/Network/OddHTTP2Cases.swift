@@ -18,8 +18,7 @@ import Testing
             try await scene.enqueue(Board.sized(5000, full: 50_000))
             let worker = try scene.fleet.start(lease: Fleet.calm)
             try await scene.drained()
-            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
-            #expect(unknown == 0)
+            #expect(try await worker.unknownOutcomes == 0)
             try await scene.finish()
         }
     }
@@ -43,8 +42,7 @@ import Testing
             default: return [.pass]
             }
         } then: { _, worker, relay in
-            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
-            #expect(unknown == 0)
+            #expect(try await worker.unknownOutcomes == 0)
             #expect(relay.connections > 5)
         }
     }
@@ -63,8 +61,7 @@ import Testing
             try await scene.enqueue(pushes)
             let worker = try scene.fleet.start(lease: Fleet.calm)
             try await scene.drained()
-            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
-            #expect(unknown == 0)
+            #expect(try await worker.unknownOutcomes == 0)
             let connections = await scene.simulator.statistics().connections
             #expect((pushes / 10...pushes / 10 + 10).contains(connections))
             try await scene.finish()
@@ -105,8 +102,7 @@ import Testing
             refused.withLock { _ = $0.insert(stream) }
             return [.say(FrameBytes.reset(stream, 7))]
         } then: { scene, worker, _ in
-            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
-            #expect(unknown == 0)
+            #expect(try await worker.unknownOutcomes == 0)
             #expect(refused.withLock { $0.count } > 500)
             let attempts = try await scene.client.number("SELECT max(r.attempts) FROM carillon.results r")
             #expect(attempts == 1, "what was refused so has not been tried")
@@ -121,8 +117,7 @@ import Testing
             resets.wrappingAdd(1, ordering: .relaxed)
             return [.say(FrameBytes.reset(frame.frame.stream, frame.answers.isMultiple(of: 20) ? 2 : 8))]
         } then: { _, worker, _ in
-            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
-            #expect(unknown == Double(resets.load(ordering: .relaxed)))
+            #expect(try await worker.unknownOutcomes == Double(resets.load(ordering: .relaxed)))
         }
     }
 
@@ -145,8 +140,7 @@ import Testing
             }
             return frame.answers == 50 ? [.pass, .say(FrameBytes.settings([(3, 1_000)]))] : [.pass]
         } then: { _, worker, _ in
-            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
-            #expect(unknown == 0)
+            #expect(try await worker.unknownOutcomes == 0)
             let (before, peak) = open.withLock { ($0.peakBefore, $0.peak) }
             #expect(before == 1 && peak > 10, "\(before), \(peak)")
         }
@@ -166,8 +160,7 @@ import Testing
             default: return [.pass]
             }
         } then: { _, worker, relay in
-            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
-            #expect(unknown == 0)
+            #expect(try await worker.unknownOutcomes == 0)
             #expect(relay.connections > 1, "after ten seconds without streams another connection is tried")
             let ends = try await worker.ends(by: "starved")
             #expect(ends == 1)
@@ -185,8 +178,7 @@ import Testing
             }
             return [.pass]
         } then: { _, worker, _ in
-            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
-            #expect(unknown == 0)
+            #expect(try await worker.unknownOutcomes == 0)
         }
     }
 
@@ -213,8 +205,7 @@ import Testing
             }
             return [.say(FrameBytes.headers(frame.frame.stream, answers[frame.answers - 21], end: true))]
         } then: { _, worker, _ in
-            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
-            #expect(unknown == Double(answers.count))
+            #expect(try await worker.unknownOutcomes == Double(answers.count))
             // A slow machine may need another connection, but none ends because of an answer.
             let ended = try await worker.ends().filter { line in
                 !["idle", "spare", "aged"].contains { line.contains("end=\"\($0)\"") } && !line.hasSuffix(" 0")
@@ -237,8 +228,7 @@ import Testing
                 try await scene.eventually("another connection was made") { relay.connections > 1 }
             }
             try await scene.drained()
-            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
-            #expect(unknown == 0)
+            #expect(try await worker.unknownOutcomes == 0)
             try await scene.finish()
         }
     }
@@ -284,8 +274,7 @@ import Testing
                 return [.say(held)]
             }
         } then: { _, worker, _ in
-            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
-            #expect(unknown == 1)
+            #expect(try await worker.unknownOutcomes == 1)
             let missed = try await worker.metric("carillon_push_timeouts_total")
             #expect(missed == 1)
         }

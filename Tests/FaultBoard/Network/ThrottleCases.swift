@@ -59,9 +59,8 @@ import Testing
         }
     }
 
-    @Test func `A6: a gateway that keeps shutting down gets new connections at growing intervals`()
-        async throws
-    {
+    @Test
+    func `A6: a gateway that keeps shutting down gets new connections at growing intervals`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "*=503:Shutdown*5")] }) { scene in
             _ = try await scene.fleet.started(lease: Fleet.calm)
             try await scene.enqueue(20)

@@ -47,9 +47,8 @@ import Testing
         _ = consume silent
     }
 
-    @Test func `N2, N9, N10: of ten addresses the one that answers is found, and tried first the next time`()
-        async throws
-    {
+    @Test
+    func `N2, N9, N10: of ten addresses the one that answers is found, and tried first the next time`() async throws {
         try await TestLoop.with { loop in
             let listener = try Listener(host: "127.0.0.11", port: 0, on: loop) { _ in }
             defer { listener.close() }
@@ -206,7 +205,7 @@ import Testing
             let worker = try scene.fleet.start(lease: Fleet.calm)
             try await scene.drained()
             #expect(relay.connections > 1)
-            #expect(try await worker.metric("carillon_unknown_outcomes_total") == 0)
+            #expect(try await worker.unknownOutcomes == 0)
             try await scene.finish()
         }
     }

@@ -35,9 +35,8 @@ import Testing
         try await scene.client.number("SELECT pg_total_relation_size('carillon.messages')")
     }
 
-    @Test func `P12: a push is sent at once beside a message of the same app that was split into many jobs`()
-        async throws
-    {
+    @Test
+    func `P12: a push is sent at once beside a message of the same app that was split into many jobs`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(50) }) { scene async throws in
             let count = Board.sized(10_000, full: 100_000)
             try await scene.fleet.started(["--max-in-flight", "1000"])

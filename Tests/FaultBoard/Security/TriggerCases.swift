@@ -21,9 +21,8 @@ import Testing
     /// The first has no effect; what the others do is undone together with the deletion.
     private static let isLeft = Self.attacks.count - 1
 
-    @Test func `S10: a trigger on a watched table cannot read a private key, and tokens are still reaped`()
-        async throws
-    {
+    @Test
+    func `S10: a trigger on a watched table cannot read a private key, and tokens are still reaped`() async throws {
         try await scene.client.run(Self.thief)
         for (number, attack) in Self.attacks.enumerated() {
             try await scene.client.run(Self.table("devices\(number)", attack))

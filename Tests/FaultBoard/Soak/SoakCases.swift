@@ -4,9 +4,8 @@ import Testing
 
 /// Faults that only a long run shows.
 @Suite struct SoakCases {
-    @Test(.soak) func `L1: after a long run of random faults a worker holds no more than soon after its start`()
-        async throws
-    {
+    @Test(.soak)
+    func `L1: after a long run of random faults a worker holds no more than soon after its start`() async throws {
         let duration = try #require(Board.soak)
         try await Scene.with({
             $0.answers = [

@@ -33,9 +33,8 @@ import Testing
         }
     }
 
-    @Test func `W18: pushes in flight of three killed workers arrive within seconds, and delay nothing`()
-        async throws
-    {
+    @Test
+    func `W18: pushes in flight of three killed workers arrive within seconds, and delay nothing`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(400) }) { scene in
             let most = Board.sized(2000, full: 8000)
             let flags = ["--max-in-flight", "\(most)"]

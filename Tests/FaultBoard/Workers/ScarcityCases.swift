@@ -43,9 +43,8 @@ import Testing
         #expect(worker.said.contains("threads") && worker.said.contains("ulimit -u"), "\(worker.said)")
     }
 
-    @Test func `W23: a worker that is short of descriptors while it starts says so, and crashes at no limit`()
-        async throws
-    {
+    @Test
+    func `W23: a worker that is short of descriptors while it starts says so, and crashes at no limit`() async throws {
         for files in 4...32 {
             let url = "postgresql://no-such-host.invalid/x"
             let worker = try scene.fleet.start(database: url, shell: "ulimit -n \(files)")

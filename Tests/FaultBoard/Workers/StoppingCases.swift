@@ -23,9 +23,7 @@ import Testing
     }
 
     @Test(arguments: [SIGHUP, SIGQUIT])
-    func `W20: a worker whose terminal closes under load drains, as on SIGTERM`(number: CInt)
-        async throws
-    {
+    func `W20: a worker whose terminal closes under load drains, as on SIGTERM`(number: CInt) async throws {
         try await Scene.with({ $0.delay = .milliseconds(50) }) { scene in
             let worker = try await scene.fleet.started(["--max-in-flight", "500"], lease: Fleet.calm)
             try await scene.underLoad {
@@ -61,9 +59,8 @@ import Testing
         }
     }
 
-    @Test func `W4: a worker told to stop while its gateway hangs ends in time, and gives its claims back`()
-        async throws
-    {
+    @Test
+    func `W4: a worker told to stop while its gateway hangs ends in time, and gives its claims back`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "51=silence*1")] }) { scene in
             let worker = try await scene.fleet.started(
                 ["--drain-timeout", "1s"],

@@ -6,9 +6,8 @@ import Testing
 @Suite struct ListeningTests {
     private static let busy = Statement("busy", "SELECT count(*)::int8 FROM generate_series(1, 100)")
 
-    @Test func `a notification calls the listener of an idle session, and of one with statements under way`()
-        async throws
-    {
+    @Test
+    func `a notification calls the listener of an idle session, and of one with statements under way`() async throws {
         try await TestDatabase.connected(.nothing) { connection, url in
             let calls = Guarded(0)
             try await connection.listen(to: "carillon_test") { calls.withLock { $0 += 1 } }

@@ -40,8 +40,8 @@ import Testing
         }
     }
 
-    @Test func `a session with a limit ends when nothing comes for that time, and its host is tried last`() async throws
-    {
+    @Test
+    func `a session with a limit ends when nothing comes for that time, and its host is tried last`() async throws {
         try await Self.waiting(.end(after: .seconds(8))) { _, proxy, connection, source, statement in
             await proxy.freeze()
             let error = await #expect(throws: PostgresError.self) { try await statement.value }

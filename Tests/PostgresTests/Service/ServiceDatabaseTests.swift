@@ -193,9 +193,8 @@ import Testing
         }
     }
 
-    @Test func `a silent server is left at once by all connections, and a question is asked again elsewhere`()
-        async throws
-    {
+    @Test
+    func `a silent server is left at once by all connections, and a question is asked again elsewhere`() async throws {
         try await service(isReading: true) { proxy, ask, events in
             await proxy.freeze()
             try await ask()

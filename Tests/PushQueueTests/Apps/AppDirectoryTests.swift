@@ -6,9 +6,8 @@ import Testing
 @testable import CarillonPushQueue
 
 @Suite struct AppDirectoryTests {
-    @Test func `a credential that there was no memory to read is read again, and called neither valid nor invalid`()
-        throws
-    {
+    @Test
+    func `a credential that there was no memory to read is read again, and called neither valid nor invalid`() throws {
         let hasMemory = Guarded(false)
         var directory = AppDirectory { text throws(Hold) in
             guard hasMemory.withLock({ $0 }) else { throw Hold(.connection, "There is not enough memory.") }

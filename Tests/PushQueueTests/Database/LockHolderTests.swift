@@ -29,9 +29,8 @@ import Testing
         }
     }
 
-    @Test func `a session that has locked rows is named, and one that only reads or vacuums is not`()
-        async throws
-    {
+    @Test
+    func `a session that has locked rows is named, and one that only reads or vacuums is not`() async throws {
         try await database.session { holder in
             try await holder.run("BEGIN; SELECT count(*) FROM carillon.certificates")
             try await holder.run("LOCK TABLE carillon.results IN SHARE UPDATE EXCLUSIVE MODE")
@@ -93,9 +92,8 @@ import Testing
         }
     }
 
-    @Test func `a user who may not see the age of transactions learns who has locked a given table`()
-        async throws
-    {
+    @Test
+    func `a user who may not see the age of transactions learns who has locked a given table`() async throws {
         try await database.session { holder in
             try await holder.run("BEGIN; UPDATE carillon.certificates SET last_error = 'x'")
             try await database.session { worker in
@@ -115,9 +113,7 @@ import Testing
         try await database.session { holder in
             try await holder.run("BEGIN; UPDATE carillon.certificates SET last_error = 'x'")
             try await database.run("SET lock_timeout = '1ms'")
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.run("UPDATE carillon.certificates SET last_error = 'y'")
-            }
+            let error = await database.refusal(of: "UPDATE carillon.certificates SET last_error = 'y'")
             #expect(error?.sqlState == "55P03" && error?.lockedRelation == "certificates")
             try await holder.run("ROLLBACK")
         }

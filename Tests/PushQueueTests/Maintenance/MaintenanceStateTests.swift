@@ -5,9 +5,8 @@ import Testing
 
 @Suite struct MaintenanceStateTests {
     /// The tasks that may be done beside a pass must not make it look as if it had ended.
-    @Test func `a feedback pass that failed waits a minute, whatever else has begun and ended meanwhile`()
-        throws
-    {
+    @Test
+    func `a feedback pass that failed waits a minute, whatever else has begun and ended meanwhile`() throws {
         var state = MaintenanceState(WorkerOptions(), seed: 7)
         let usual = state.feedbackWait()
         #expect(try #require(usual) < .seconds(3))
@@ -24,9 +23,7 @@ import Testing
     }
 
     @Test
-    func `a feedback pass that failed is not repeated every tenth of a second, however short the interval`()
-        throws
-    {
+    func `a feedback pass that failed is not repeated every tenth of a second, however short the interval`() throws {
         var options = WorkerOptions()
         options.feedbackInterval = .milliseconds(200)
         var state = MaintenanceState(options, seed: 7)

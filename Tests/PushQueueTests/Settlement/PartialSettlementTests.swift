@@ -82,9 +82,8 @@ import Testing
         SELECT r.message_id, r.reference, r.sent, r.failed, r.attempts FROM carillon.results r ORDER BY r.message_id
         """
 
-    @Test func `the first part leaves the unanswered pushes in flight, and writing it again changes nothing`()
-        async throws
-    {
+    @Test
+    func `the first part leaves the unanswered pushes in flight, and writing it again changes nothing`() async throws {
         try await withClaim { database, claim in
             let first = settlement(claim, fast)
             #expect(try await write(first, of: claim, settlementNumber: 0, in: database) == .written)

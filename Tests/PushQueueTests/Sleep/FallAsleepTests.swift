@@ -96,9 +96,8 @@ import Testing
         }
     }
 
-    @Test func `a transaction that has read the flag before it was set is waited for, whatever it changes`()
-        async throws
-    {
+    @Test
+    func `a transaction that has read the flag before it was set is waited for, whatever it changes`() async throws {
         try await Self.withWorkers(1) { database in
             for change in Self.changes + ["COPY carillon.messages (app_id, tokens, payload) FROM '/dev/null'"] {
                 try await database.session { other in
@@ -265,9 +264,8 @@ import Testing
     }
 
     /// PostgreSQL refuses to prepare a transaction that has notified.
-    @Test func `where transactions can be prepared to commit no worker sleeps, and inserts can be prepared`()
-        async throws
-    {
+    @Test
+    func `where transactions can be prepared to commit no worker sleeps, and inserts can be prepared`() async throws {
         try await TestDatabase.withOwnCluster(parameters: ["max_prepared_transactions": "5"]) { database, _ in
             try await database.run("INSERT INTO carillon.workers (id, name, lease_until) VALUES (1, 'w', now())")
             let answer = try await database.rows(
@@ -292,9 +290,9 @@ import Testing
             )
             #expect(try await Self.ask(1, in: database) == "(t,,0,f)")
             try await database.run("BEGIN; SET LOCAL ROLE inserter; \(Self.insert); COMMIT")
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.run("BEGIN; SET LOCAL ROLE inserter; SELECT setval('carillon.asleep', 1); COMMIT")
-            }
+            let error = await database.refusal(
+                of: "BEGIN; SET LOCAL ROLE inserter; SELECT setval('carillon.asleep', 1); COMMIT"
+            )
             #expect(error?.sqlState == "42501")
             try await database.run("ROLLBACK")
         }

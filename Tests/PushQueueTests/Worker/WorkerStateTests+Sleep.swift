@@ -68,9 +68,8 @@ extension WorkerStateTests {
         #expect(canClaim(state, at: later))
     }
 
-    @Test func `a worker does not sleep while it has a claim, does maintenance, ends, or has rows that it can send`()
-        throws
-    {
+    @Test
+    func `a worker does not sleep while it has a claim, does maintenance, ends, or has rows that it can send`() throws {
         var busy = try begin(with: [first])
         let flight = try claim(&busy, at: now)
         busy = try idle(busy)

@@ -6,9 +6,7 @@ import Testing
 @Suite(.demo) struct APITokenTests {
     @Test(arguments: ["NULL", "''", "repeat('é', 128)"])
     func `the name of a token has 1 to 255 bytes`(name: String) async throws {
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.run("SELECT carillon.create_api_token('demo', \(name))")
-        }
+        let error = await database.refusal(of: "SELECT carillon.create_api_token('demo', \(name))")
         #expect(error?.sqlState == "22023")
         #expect(error?.message.hasPrefix(#"argument "name" takes text of 1 to 255 bytes, got "#) == true)
     }
@@ -29,9 +27,7 @@ import Testing
         ("expires_at => now()", "expires_at"), ("expires_at => '-infinity'", "expires_at"),
     ])
     func `a token has known rights, and an end in the future`(argument: String, name: String) async throws {
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.run("SELECT carillon.create_api_token('demo', 'x', \(argument))")
-        }
+        let error = await database.refusal(of: "SELECT carillon.create_api_token('demo', 'x', \(argument))")
         #expect(error?.sqlState == "22023")
         #expect(error?.message.hasPrefix("argument \"\(name)\" takes ") == true, "\(error?.message ?? "")")
     }

@@ -10,9 +10,7 @@ import Testing
     }
 
     private func refused(_ call: String, _ state: String, _ message: String) async throws {
-        let error = await #expect(throws: PostgresError.self, "\(call)") {
-            try await database.run("SELECT carillon.call_with_token(\(call))")
-        }
+        let error = await database.refusal(of: "SELECT carillon.call_with_token(\(call))", "\(call)")
         #expect(error?.sqlState == state, "\(call): \(error?.message ?? "")")
         #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
     }

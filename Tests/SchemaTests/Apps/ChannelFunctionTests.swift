@@ -27,9 +27,8 @@ import Testing
         #expect(try await database.value("SELECT count(*) FROM carillon.unknown_channels") == "0")
     }
 
-    @Test func `a request whose worker died is taken again, and what the dead one brings is ours to remove`()
-        async throws
-    {
+    @Test
+    func `a request whose worker died is taken again, and what the dead one brings is ours to remove`() async throws {
         _ = try await database.value("carillon.request_channel('demo', 0, 'r')")
         _ = try await database.rows("SELECT * FROM carillon.take_channels(10)")
         try await database.run("UPDATE carillon.channels SET next_attempt_at = now()")
@@ -44,9 +43,7 @@ import Testing
         try await ready(database)
         _ = try await database.value("carillon.request_channel('demo', 0, 's')")
         _ = try await database.rows("SELECT * FROM carillon.take_channels(10)")
-        let error = await #expect(throws: PostgresError.self) {
-            _ = try await database.value(Self.made.replacing("'r', 1", with: "'s', 1"))
-        }
+        let error = await database.refusal(ofValue: Self.made.replacing("'r', 1", with: "'s', 1"))
         #expect(error?.sqlState == "23505")
         #expect(try await database.value(Self.made.replacing("'r', 1", with: "'s', 7")) == "false")
         #expect(try await database.value("SELECT count(*) FROM carillon.unknown_channels") == "0")
@@ -59,7 +56,7 @@ import Testing
         #expect(try await database.rows("SELECT state, last_error FROM carillon.channels") == ["(requested,Later.)"])
         _ = try await database.rows("SELECT * FROM carillon.take_channels(10)")
         try await database.run("SELECT carillon.channel_failed(1, 'r', 2, 'Never.', NULL, false)")
-        let error = await #expect(throws: PostgresError.self) { try await database.value("carillon.channel('r')") }
+        let error = await database.refusal(ofValue: "carillon.channel('r')")
         #expect(error?.message == "the channel 'r' is failed: Never." && error?.sqlState == "55000")
         _ = try await database.value("carillon.request_channel('demo', 1, 'r')")
         #expect(try await database.rows("SELECT attempt, policy FROM carillon.take_channels(10)") == ["(3,1)"])
@@ -146,15 +143,12 @@ import Testing
         #expect(
             try await database.rows("SELECT priority FROM carillon.messages ORDER BY id") == ["(10)", "(5)", "(1)"]
         )
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.value("carillon.update_activity('demo', '{aa}', '{}', priority => 1)")
-        }
+        let error = await database.refusal(ofValue: "carillon.update_activity('demo', '{aa}', '{}', priority => 1)")
         #expect(error?.message == #"argument "priority" takes 10 or 5 for push type liveactivity, got 1"#)
     }
 
-    @Test func `a channel that stores the last message gets an expiry, and one that stores nothing has none`()
-        async throws
-    {
+    @Test
+    func `a channel that stores the last message gets an expiry, and one that stores nothing has none`() async throws {
         try await ready(database, policy: 1)
         _ = try await database.value("carillon.publish('demo', 'r', '{}')")
         #expect(
@@ -254,9 +248,7 @@ import Testing
     ])
     func `waiting needs a request that is committed`(statements: String) async throws {
         let wait = "carillon.channel('r', wait => interval '10 s')"
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.run(statements.replacing("WAIT", with: wait))
-        }
+        let error = await database.refusal(of: statements.replacing("WAIT", with: wait))
         #expect(error?.message.contains("is committed") == true)
         try await database.run("ROLLBACK; DELETE FROM carillon.channels")
         _ = try await database.value("carillon.request_channel('demo', 0, 'r')")

@@ -47,9 +47,9 @@ import Testing
             """
         )
         #expect(try await database.value(#"'-' = '--' COLLATE pg_temp.loose"#) == "true")
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.run("SELECT carillon.subscribe('demo', repeat('-', 101) COLLATE pg_temp.loose)")
-        }
+        let error = await database.refusal(
+            of: "SELECT carillon.subscribe('demo', repeat('-', 101) COLLATE pg_temp.loose)"
+        )
         #expect(error?.message.contains("one of at most 100 names for an app") == true, "\(error?.message ?? "")")
     }
 
@@ -57,16 +57,13 @@ import Testing
         try await database.session { older in
             try await older.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM carillon.subscriptions")
             try await database.run("SELECT carillon.subscribe('demo', 'one')")
-            let error = await #expect(throws: PostgresError.self) {
-                try await older.run("SELECT carillon.subscribe('demo', 'two')")
-            }
+            let error = await older.refusal(of: "SELECT carillon.subscribe('demo', 'two')")
             #expect(error?.sqlState == "40001")
         }
     }
 
-    @Test func `a consumer that subscribes again, and a channel that is requested again, wait for nobody`()
-        async throws
-    {
+    @Test
+    func `a consumer that subscribes again, and a channel that is requested again, wait for nobody`() async throws {
         let again = "SELECT carillon.subscribe('demo', 'c'), carillon.request_channel('demo', 0, 'r')"
         try await database.run(again)
         try await database.session { other in

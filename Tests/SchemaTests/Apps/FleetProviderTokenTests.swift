@@ -76,9 +76,8 @@ import Testing
         #expect(try await Self.ask(database, "third") == "third")
     }
 
-    @Test func `a rest that is longer than APNs asks for began before the clock was set back, and is over`()
-        async throws
-    {
+    @Test
+    func `a rest that is longer than APNs asks for began before the clock was set back, and is over`() async throws {
         _ = try await Self.ask(database, "old")
         try await database.run(Self.age(4000) + ", rests_until = now() + interval '1 hour'")
         #expect(try await Self.ask(database, "new") == "new")

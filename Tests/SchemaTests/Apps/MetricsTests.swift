@@ -31,7 +31,7 @@ import Testing
 
     @Test(arguments: ["{-1,1}", "{1000000000000001,1}"])
     func `a count that cannot be one is refused, and nothing is stored`(counts: String) async throws {
-        let error = await #expect(throws: PostgresError.self) { try await database.run(Self.store(counts)) }
+        let error = await database.refusal(of: Self.store(counts))
         #expect(error?.constraint == "exported_metrics_count_is_possible")
         #expect(try await database.rows(Self.shown) == [])
     }
@@ -60,14 +60,14 @@ import Testing
                 "CREATE ROLE \(role); SELECT carillon.isolate_app('\(app)', '\(role)'); SET ROLE \(role)"
             )
             #expect(try await database.rows(Self.shown).count == count)
-            let error = await #expect(throws: PostgresError.self) { try await database.run(Self.store("{5,6}")) }
+            let error = await database.refusal(of: Self.store("{5,6}"))
             #expect(error?.sqlState == SQLState.insufficientPrivilege)
             try await database.run("RESET ROLE; SELECT carillon.unisolate_app('\(app)', '\(role)'); DROP ROLE \(role)")
         }
     }
 
-    @Test func `the team of an export token is that of the app's signing key, and no error shows a token`() async throws
-    {
+    @Test
+    func `the team of an export token is that of the app's signing key, and no error shows a token`() async throws {
         func insert(_ token: String, team: String = "NULL") -> String {
             "INSERT INTO carillon.export_token_input VALUES ('demo', '\(token)', \(team), now() + interval '1 day')"
         }
@@ -80,7 +80,7 @@ import Testing
         #expect(try await database.rows("SELECT token, team_id FROM carillon.export_tokens") == ["(two,DEF123GHIJ)"])
         #expect(try await database.rows("TABLE carillon.export_token_input") == [])
         for statement in [insert("canary token"), insert("canary", team: "'x'")] {
-            let error = await #expect(throws: PostgresError.self) { try await database.run(statement) }
+            let error = await database.refusal(of: statement)
             #expect(
                 error?.sqlState == "23514" && error.map { "\($0)".contains("canary") } == false,
                 "\(String(describing: error))"

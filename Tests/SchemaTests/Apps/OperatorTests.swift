@@ -18,9 +18,8 @@ import Testing
         """
     }
 
-    @Test func `each change is recorded with who, what and when, and setting the present value is no change`()
-        async throws
-    {
+    @Test
+    func `each change is recorded with who, what and when, and setting the present value is no change`() async throws {
         #expect(try await database.value("carillon.pause_app('demo', 'too many', 'anna')") == "true")
         #expect(try await database.value("carillon.pause_app('demo', 'again', 'bert')") == "false")
         #expect(try await database.rows("SELECT paused, paused_reason FROM carillon.apps") == ["(t,\"too many\")"])
@@ -65,7 +64,7 @@ import Testing
         ("carillon.create_api_token('nobody', 'x')", "42704"),
     ])
     func `a wrong argument is refused, and nothing is recorded`(call: String, state: String) async throws {
-        let error = await #expect(throws: PostgresError.self) { try await database.run("SELECT \(call)") }
+        let error = await database.refusal(of: "SELECT \(call)")
         #expect(error?.sqlState == state, "\(call): \(error?.message ?? "")")
         #expect(try await database.number("SELECT count(*) FROM carillon.audit WHERE action NOT LIKE 'add %'") == 0)
     }
@@ -277,9 +276,7 @@ import Testing
         try await database.run("INSERT INTO carillon.apps (name) VALUES ('other')")
         let token = try #require(try await database.value("carillon.create_api_token('other', 'the shop')"))
         #expect(token.hasPrefix("carillon_") && token.count == 9 + 64)
-        let again = await #expect(throws: PostgresError.self) {
-            try await database.run("SELECT carillon.create_api_token('other', 'the shop')")
-        }
+        let again = await database.refusal(of: "SELECT carillon.create_api_token('other', 'the shop')")
         #expect(again?.sqlState == "42710")
         let body = #"{"tokens": ["aa"], "alert": "hi"}"#
         let digest = "sha256(convert_to('\(token)', 'UTF8'))"
@@ -292,9 +289,7 @@ import Testing
         #expect(try await database.rows(call) == [first[0].replacing(",t)", with: ",f)")])
         let spaced = call.replacing(body, with: #"{ "alert": "hi",  "tokens": ["aa"] }"#)
         #expect(try await database.rows(spaced) == [first[0].replacing(",t)", with: ",f)")])
-        let other = await #expect(throws: PostgresError.self) {
-            try await database.run(call.replacing("hi", with: "ho"))
-        }
+        let other = await database.refusal(of: call.replacing("hi", with: "ho"))
         #expect(other?.sqlState == "42710" && other?.hint != nil, "\(other?.message ?? "")")
         #expect(try await database.rows("SELECT app_id FROM carillon.messages") == ["(2)"])
         #expect(

@@ -52,9 +52,10 @@ import Testing
                 // Two bytes a character: the limit is in bytes.
                 let text = "repeat('é', \(limit / 2)) || repeat('x', \(limit % 2))"
                 try await database.run("UPDATE carillon.\(table) SET \(column) = \(text)")
-                let error = await #expect(throws: PostgresError.self, "\(table).\(column)") {
-                    try await database.run("UPDATE carillon.\(table) SET \(column) = \(text) || 'x'")
-                }
+                let error = await database.refusal(
+                    of: "UPDATE carillon.\(table) SET \(column) = \(text) || 'x'",
+                    "\(table).\(column)"
+                )
                 let constraint = error?.constraint ?? ""
                 #expect(error?.sqlState == "23514")
                 #expect(constraint.hasPrefix("\(table)_\(column)_is_") && constraint.hasSuffix("_at_most"))
@@ -75,20 +76,16 @@ import Testing
                 let insert = "INSERT INTO carillon.\(table) (\(columns), \(column)) VALUES (\(values), "
                 let text = "repeat('é', \(limit / 2)) || repeat('x', \(limit % 2))"
                 try await database.run("\(insert)\(text)); DELETE FROM carillon.\(table)")
-                let error = await #expect(throws: PostgresError.self, "\(table).\(column)") {
-                    try await database.run("\(insert)\(text) || 'x')")
-                }
+                let error = await database.refusal(of: "\(insert)\(text) || 'x')", "\(table).\(column)")
                 #expect(error?.sqlState == "23514")
                 #expect(error?.constraint?.hasSuffix("_\(column)_is_\(limit)_bytes_at_most") == true)
             }
         }
     }
 
-    @Test func `a pause takes a reason of a thousand characters in any script, and refuses a longer one`() async throws
-    {
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.run("SELECT carillon.pause_app('demo', repeat('🔔', 1001))")
-        }
+    @Test
+    func `a pause takes a reason of a thousand characters in any script, and refuses a longer one`() async throws {
+        let error = await database.refusal(of: "SELECT carillon.pause_app('demo', repeat('🔔', 1001))")
         #expect(
             error?.message
                 == #"argument "reason" takes text of at most 1000 characters, got one of 1001 characters"#
@@ -110,19 +107,15 @@ import Testing
             try await database.rows("SELECT details ->> 'kinds' FROM carillon.audit ORDER BY id DESC LIMIT 2")
                 == [#"("[""sent""]")"#, #"("[""sent"", ""failed""]")"#]
         )
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.run(
-                "SELECT carillon.record_change('test', 'demo', jsonb_build_object('text', repeat('x', 262144)))"
-            )
-        }
+        let error = await database.refusal(
+            of: "SELECT carillon.record_change('test', 'demo', jsonb_build_object('text', repeat('x', 262144)))"
+        )
         #expect(error?.constraint == "audit_details_is_256_kb_at_most")
     }
 
     @Test func `a gateway is no longer than a host name and a port can be`() async throws {
         for column in ["gateway", "feedback_gateway"] {
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.run("UPDATE carillon.apps SET \(column) = repeat('a', 299) || ':1'")
-            }
+            let error = await database.refusal(of: "UPDATE carillon.apps SET \(column) = repeat('a', 299) || ':1'")
             #expect(error?.constraint == "apps_\(column)_is_300_bytes_at_most")
         }
     }

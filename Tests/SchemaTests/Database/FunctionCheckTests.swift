@@ -41,8 +41,8 @@ import Testing
     }
 
     /// An application gets an error with one line of context. All other functions leave it to refuse(), which adds a second.
-    @Test func `functions for applications raise refusals themselves, and all others leave it to refuse`() async throws
-    {
+    @Test
+    func `functions for applications raise refusals themselves, and all others leave it to refuse`() async throws {
         let wrong = """
             SELECT p.proname FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname <> 'app_id'
                 AND obj_description(p.oid, 'pg_proc') NOT LIKE 'Internal: the HTTP API.%'
@@ -62,7 +62,7 @@ import Testing
         ]
     )
     func `a function for the owner refuses an unknown app by name`(call: String) async throws {
-        let error = await #expect(throws: PostgresError.self) { try await database.value("carillon.\(call)") }
+        let error = await database.refusal(ofValue: "carillon.\(call)")
         #expect(error?.sqlState == "42704")
         #expect(error?.message.contains("takes the name of an app, got 'nope'") == true, "\(String(describing: error))")
     }

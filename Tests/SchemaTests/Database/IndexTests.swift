@@ -5,7 +5,7 @@ import Testing
 @Suite(.demo) struct IndexTests {
     /// Which statement needs each index, and how it finds its rows. A unique index is needed as a constraint.
     private static let statements = [
-        ("audit_by_app", "ChangesQuery", "audit WHERE app = 'demo'"),
+        ("audit_by_app", "Change", "audit WHERE app = 'demo'"),
         ("audit_by_time", "delete_old()", "audit WHERE at < now()"),
         ("apps_by_certificate", "CredentialStore", "apps WHERE certificate_id = 1"),
         (

@@ -91,9 +91,7 @@ import Testing
                 "start_media('demo', '{aa}', \(trap))", "publish('demo', 'theirs', \(trap))",
             ]
             for call in calls {
-                let error = await #expect(throws: PostgresError.self, "\(call)") {
-                    try await database.value("carillon.\(call)")
-                }
+                let error = await database.refusal(ofValue: "carillon.\(call)", "\(call)")
                 let expected =
                     call.hasPrefix("push_each")
                     ? "argument \"payloads\" takes an array of text, json or jsonb, got trap[]"
@@ -116,7 +114,7 @@ import Testing
                 func isRefused() async throws {
                     try await second.run("SET ROLE \(role)")
                     for call in calls {
-                        let error = await #expect(throws: PostgresError.self) { try await second.run(call) }
+                        let error = await second.refusal(of: call)
                         #expect(error?.sqlState == "42501", "\(call): \(error?.message ?? "")")
                     }
                     try await second.run("RESET ROLE")
@@ -129,7 +127,7 @@ import Testing
                 #expect(try await second.value("SELECT count(*) FROM carillon.apps") == "0")
                 #expect(try await second.value("SELECT count(*) FROM carillon.tokens") == "0")
                 for (call, state) in zip(calls, ["42704", "42704", "42501"]) {
-                    let error = await #expect(throws: PostgresError.self, "\(call)") { try await second.run(call) }
+                    let error = await second.refusal(of: call, "\(call)")
                     #expect(error?.sqlState == state, "\(call): \(error?.message ?? "")")
                 }
                 try await second.run(
@@ -160,7 +158,7 @@ import Testing
         try await database.run(
             "RESET ROLE; CREATE ROLE other_\(role); SELECT carillon.isolate_app('demo', 'other_\(role)'); SET ROLE \(caller)"
         )
-        let refused = await #expect(throws: PostgresError.self) { try await database.run(enqueueing) }
+        let refused = await database.refusal(of: enqueueing)
         #expect(refused?.hint?.contains("carillon.isolate_app") == true, "\(refused?.hint ?? "")")
         try await database.run("RESET ROLE; SELECT carillon.isolate_app('demo', '\(caller)'); SET ROLE \(caller)")
         #expect(try await database.value(enqueueing) == "true")

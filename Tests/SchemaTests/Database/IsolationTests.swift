@@ -137,9 +137,7 @@ import Testing
             try await database.run(
                 "RESET ROLE; INSERT INTO carillon.apps (name, topic) VALUES ('later', 'x'); SET ROLE \(role)"
             )
-            let refused = await #expect(throws: PostgresError.self) {
-                try await database.run("SELECT carillon.enqueue('later', '{aa}', 'x')")
-            }
+            let refused = await database.refusal(of: "SELECT carillon.enqueue('later', '{aa}', 'x')")
             #expect(refused?.sqlState == "42704", "\(refused?.message ?? "")")
             #expect(try await database.rows("SELECT name FROM carillon.apps") == ["(demo)"])
         }
@@ -148,7 +146,7 @@ import Testing
     @Test func `an isolated role can neither read nor change rows of another app`() async throws {
         try await Self.isolated { database, role async throws in
             for call in Self.pushes("other") {
-                let error = await #expect(throws: PostgresError.self, "\(call)") { try await database.value(call) }
+                let error = await database.refusal(ofValue: call, "\(call)")
                 #expect(error?.sqlState == "42704", "\(call): \(error?.message ?? "")")
                 #expect(error?.hint?.contains("other") != true, "\(call): \(error?.hint ?? "")")
             }
@@ -189,18 +187,14 @@ import Testing
                 ("SELECT carillon.unisolate_app('demo', '\(role)')", "42501"), ("TABLE carillon.pending", "42501"),
                 ("TABLE carillon.certificates", "42501"), ("TABLE carillon.results_default", "42501"),
             ] {
-                let error = await #expect(throws: PostgresError.self, "\(statement)") {
-                    try await database.run(statement)
-                }
+                let error = await database.refusal(of: statement, "\(statement)")
                 #expect(error?.sqlState == state, "\(statement): \(error?.message ?? "")")
                 #expect(error?.hint?.contains("other") != true, "\(statement): \(error?.hint ?? "")")
             }
             // What it may not requeue is not counted for it either.
             for (caller, count) in [(role, "1 push of 1 app"), ("postgres", "2 pushes of 2 apps")] {
                 try await database.run("SET ROLE \(caller)")
-                let unbound = await #expect(throws: PostgresError.self) {
-                    try await database.run("SELECT carillon.requeue_failures()")
-                }
+                let unbound = await database.refusal(of: "SELECT carillon.requeue_failures()")
                 #expect(unbound?.message.contains(": \(count) would be") == true, "\(unbound?.message ?? "")")
             }
             try await database.run(
@@ -236,11 +230,10 @@ import Testing
             #expect(relations.count > 40)
             for relation in relations {
                 for mode in ["ROW EXCLUSIVE", "ACCESS EXCLUSIVE"] {
-                    let error = await #expect(throws: PostgresError.self, "\(relation) in \(mode)") {
-                        try await database.run(
-                            "BEGIN; LOCK TABLE \(relation.dropFirst().dropLast()) IN \(mode) MODE; COMMIT"
-                        )
-                    }
+                    let error = await database.refusal(
+                        of: "BEGIN; LOCK TABLE \(relation.dropFirst().dropLast()) IN \(mode) MODE; COMMIT",
+                        "\(relation) in \(mode)"
+                    )
                     try await database.run("ROLLBACK")
                     #expect(error?.sqlState == "42501", "\(relation): \(error?.message ?? "")")
                 }
@@ -277,16 +270,14 @@ import Testing
             // Until then it has no rights.
             try await database.run("SET ROLE \(role)")
             for statement in ["SELECT name FROM carillon.apps", enqueueing] {
-                let denied = await #expect(throws: PostgresError.self, "\(statement)") {
-                    try await database.run(statement)
-                }
+                let denied = await database.refusal(of: statement, "\(statement)")
                 #expect(denied?.sqlState == "42501", "\(statement): \(denied?.message ?? "")")
             }
             try await database.run("RESET ROLE")
             _ = try await migrator.up()
             try await database.run("SET ROLE \(role)")
             #expect(try await database.rows("SELECT name FROM carillon.apps") == ["(demo)"])
-            let refused = await #expect(throws: PostgresError.self) { try await database.run(enqueueing) }
+            let refused = await database.refusal(of: enqueueing)
             #expect(refused?.sqlState == "42704", "\(refused?.message ?? "it may")")
             #expect(try await database.value("carillon.enqueue('demo', '{aa}', 'x') IS NOT NULL") == "true")
             // It does not see apps that are added later.
@@ -358,9 +349,7 @@ import Testing
         let role = "demo_\(database.connection.backendProcessID)"
         try await database.run("CREATE ROLE \(role)")
         func refusal() async throws -> PostgresError? {
-            await #expect(throws: PostgresError.self) {
-                try await database.run("SELECT carillon.unisolate_app('demo', '\(role)')")
-            }
+            await database.refusal(of: "SELECT carillon.unisolate_app('demo', '\(role)')")
         }
         let never = try await refusal()
         #expect(never?.sqlState == "42704")
@@ -376,9 +365,8 @@ import Testing
         #expect(try await refusal()?.sqlState == "42704")
     }
 
-    @Test(.demo) func `a role that has wider rights, inherits none, or does not exist, cannot be isolated`()
-        async throws
-    {
+    @Test(.demo)
+    func `a role that has wider rights, inherits none, or does not exist, cannot be isolated`() async throws {
         let role = "demo_\(database.connection.backendProcessID)"
         let shut = "shut_" + role
         try await database.run("CREATE ROLE \(role); GRANT carillon_app TO \(role); CREATE ROLE \(shut) NOINHERIT")
@@ -390,9 +378,7 @@ import Testing
             ("demo", "NULL", "takes the name of a role, got null"),
             ("nope", "'\(role)'", "takes the name of an app"),
         ] {
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.run("SELECT carillon.isolate_app('\(app)', \(name))")
-            }
+            let error = await database.refusal(of: "SELECT carillon.isolate_app('\(app)', \(name))")
             #expect(error?.message.contains(said) == true, "\(error?.message ?? "")")
         }
         try await database.run("DROP OWNED BY \(role); DROP ROLE \(role), \(shut)")

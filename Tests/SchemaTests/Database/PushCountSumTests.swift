@@ -39,9 +39,8 @@ import Testing
         #expect(try await database.rows("SELECT changed FROM carillon.maintain_step('sum', 'push_counts')") == ["(0)"])
     }
 
-    @Test func `counts that a worker writes late are added, and nothing is lost when old minutes are deleted`()
-        async throws
-    {
+    @Test
+    func `counts that a worker writes late are added, and nothing is lost when old minutes are deleted`() async throws {
         try await count(database, Self.complete, 100)
         try await count(database, "\(Self.complete) + interval '1 minute'", 10)
         #expect(try await sum(database) == ["(1,00:00:00,110,2,4,6)"])

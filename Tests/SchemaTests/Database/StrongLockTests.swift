@@ -122,9 +122,8 @@ import Testing
         }
     }
 
-    @Test func `a way down that waits for a transaction lets others read, and continues when that has ended`()
-        async throws
-    {
+    @Test
+    func `a way down that waits for a transaction lets others read, and continues when that has ended`() async throws {
         try await Self.using("SELECT token FROM carillon.feedback", in: database) { user in
             async let undone = database.session { try await Migrator($0.connection).down(to: 5).map(\.version) }
             try await Self.behindAttempts(in: database) { other in
@@ -135,9 +134,8 @@ import Testing
         }
     }
 
-    @Test func `a partition is dropped when a transaction that uses it has ended, and others read until then`()
-        async throws
-    {
+    @Test
+    func `a partition is dropped when a transaction that uses it has ended, and others read until then`() async throws {
         try await database.run(
             """
             CREATE TABLE carillon.results_20200101 PARTITION OF carillon.results
@@ -159,14 +157,11 @@ import Testing
         }
     }
 
-    @Test func `a table that stays in use is named with its user, and neither a lock nor a setting is left`()
-        async throws
-    {
+    @Test
+    func `a table that stays in use is named with its user, and neither a lock nor a setting is left`() async throws {
         try await Self.using("LOCK TABLE carillon.messages IN SHARE MODE", in: database) { user in
             try await database.run("SET lock_timeout = '7s'; BEGIN; SAVEPOINT before")
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.run("SELECT carillon.lock_tables('{apps,messages}', '0')")
-            }
+            let error = await database.refusal(of: "SELECT carillon.lock_tables('{apps,messages}', '0')")
             #expect(error?.sqlState == "55P03" && error?.message.contains("carillon.messages is in use") == true)
             let holder = "process \(user.connection.backendProcessID) (test, user postgres, idle in transaction)"
             #expect(error?.detail?.contains(holder) == true, "\(error?.detail ?? "")")
@@ -180,9 +175,8 @@ import Testing
         }
     }
 
-    @Test func `an upgrade waits for a locked table while it checks the functions, and calls none faulty`()
-        async throws
-    {
+    @Test
+    func `an upgrade waits for a locked table while it checks the functions, and calls none faulty`() async throws {
         try await database.run("DELETE FROM carillon.schema_routines WHERE file = 'rights.sql'")
         try await Self.using("LOCK TABLE carillon.workers IN ACCESS EXCLUSIVE MODE", in: database) { user in
             async let done: Void = database.session { _ = try await Migrator($0.connection).up() }

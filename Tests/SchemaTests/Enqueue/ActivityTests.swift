@@ -219,7 +219,7 @@ import Testing
         ("start_activity('demo', '{aa}', 'A', jsonb_build_object('a', repeat('x', 4050)), '{}', 'x')", "attributes"),
     ])
     func `a wrong argument is an error that names it`(call: String, argument: String) async throws {
-        let error = await #expect(throws: PostgresError.self) { try await database.value("carillon.\(call)") }
+        let error = await database.refusal(ofValue: "carillon.\(call)")
         #expect(error?.message.hasPrefix("argument \"\(argument)\" takes ") == true, "\(error?.message ?? "")")
         #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "0")
     }
@@ -246,7 +246,7 @@ import Testing
                 "tokens of kind live_activity, got 'bb'"
             ),
         ] {
-            let error = await #expect(throws: PostgresError.self) { try await database.value("carillon.\(call)") }
+            let error = await database.refusal(ofValue: "carillon.\(call)")
             #expect(error?.message.hasPrefix("argument \"tokens\" takes \(got)") == true, "\(error?.message ?? "")")
             #expect(error?.hint?.contains("register_token") == true)
         }
@@ -261,7 +261,7 @@ import Testing
         let size = #"{"aps":{"timestamp":1234567890,"event":"update","content-state":{"a":""}}}"#.utf8.count
         let call = "carillon.update_activity('demo', '{aa}', jsonb_build_object('a', repeat('x', "
         #expect(try await database.value("\(call)\(4096 - size))))") != nil)
-        let error = await #expect(throws: PostgresError.self) { try await database.value("\(call)\(4097 - size))))") }
+        let error = await database.refusal(ofValue: "\(call)\(4097 - size))))")
         #expect(error?.sqlState == "54000")
     }
 }

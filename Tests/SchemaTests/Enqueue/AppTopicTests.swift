@@ -38,9 +38,9 @@ import Testing
         for rules in PushTypeRules.all { try await enqueue("com.example.bank\(rules.topicSuffix)", rules) }
         // The bundle ID of an app may end like that.
         try await database.run("SELECT carillon.enqueue('demo', '{ab}', 'x', topic => 'org.example.tv.voip')")
-        let refused = await #expect(throws: PostgresError.self) {
-            try await database.run("SELECT carillon.enqueue('demo', '{ab}', 'x', topic => 'org.example.tv')")
-        }
+        let refused = await database.refusal(
+            of: "SELECT carillon.enqueue('demo', '{ab}', 'x', topic => 'org.example.tv')"
+        )
         #expect(refused?.sqlState == "22023", "\(refused?.message ?? "")")
     }
 
@@ -67,7 +67,7 @@ import Testing
             INSERT INTO carillon.api_tokens (app_id, name, digest) VALUES (1, 'shop', sha256('t'))
             """
         )
-        let error = await #expect(throws: PostgresError.self) { try await database.run("SELECT carillon.\(call)") }
+        let error = await database.refusal(of: "SELECT carillon.\(call)")
         #expect(error?.message.contains("takes a topic of the app 'demo'") == true, "\(error?.message ?? "")")
         #expect(error?.hint?.contains("--topics") == true)
         try await database.run("UPDATE carillon.apps SET topics = '{com.bank}' WHERE name = 'demo'")
@@ -92,9 +92,7 @@ import Testing
         #expect(try await !Self.allows("com.one", database))
         try await database.run("UPDATE carillon.apps SET topics = NULL")
         #expect(try await database.value("carillon.topics_of(1)") == "{}")
-        let refused = await #expect(throws: PostgresError.self) {
-            try await database.run("SELECT carillon.enqueue('demo', '{ab}', 'x', topic => 'com.other')")
-        }
+        let refused = await database.refusal(of: "SELECT carillon.enqueue('demo', '{ab}', 'x', topic => 'com.other')")
         #expect(refused?.sqlState == "22023", "\(refused?.message ?? "")")
     }
 
@@ -109,9 +107,7 @@ import Testing
     ])
     func `an app lists up to 100 topics, each one that Apple may have`(topics: String, constraint: String) async throws
     {
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.run("UPDATE carillon.apps SET topics = \(topics)")
-        }
+        let error = await database.refusal(of: "UPDATE carillon.apps SET topics = \(topics)")
         #expect(error?.constraint == constraint)
         try await database.run(
             "UPDATE carillon.apps SET topics = ARRAY(SELECT repeat('x', 255) FROM generate_series(1, 100))"
@@ -121,9 +117,7 @@ import Testing
     @Test(arguments: ["carillon_app", "carillon_operator", "carillon_reader", "carillon_tenant", "carillon_worker"])
     func `only the owner of the schema lists topics`(role: String) async throws {
         try await database.run("SET ROLE \(role)")
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.run("UPDATE carillon.apps SET topics = '{com.bank}'")
-        }
+        let error = await database.refusal(of: "UPDATE carillon.apps SET topics = '{com.bank}'")
         #expect(error?.sqlState == "42501")
         try await database.run("RESET ROLE")
     }

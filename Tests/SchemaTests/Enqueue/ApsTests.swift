@@ -90,9 +90,7 @@ import Testing
     @Test func `a member that is given twice, or is not as Apple takes it, is an error`() async throws {
         for (arguments, name, says) in Self.refusals {
             for call in ["enqueue('demo', '{ab}', ", "broadcast('demo', "] {
-                let error = await #expect(throws: PostgresError.self, "\(arguments)") {
-                    try await database.value("carillon.\(call)\(arguments))")
-                }
+                let error = await database.refusal(ofValue: "carillon.\(call)\(arguments))", "\(arguments)")
                 let message = error?.message ?? ""
                 #expect(message.hasPrefix("argument \"\(name)\" takes "), "\(message)")
                 #expect(message.contains(says), "\(message)")
@@ -106,9 +104,7 @@ import Testing
         "target_content_id => 'x'", "filter_criteria => 'x'", "stale_date => now()",
     ])
     func `a payload excludes every member of aps`(argument: String) async throws {
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.value("carillon.enqueue('demo', '{ab}', payload => '{}', \(argument))")
-        }
+        let error = await database.refusal(ofValue: "carillon.enqueue('demo', '{ab}', payload => '{}', \(argument))")
         #expect(error?.message.hasPrefix("argument \"payload\" takes null if") == true, "\(error as Any)")
     }
 

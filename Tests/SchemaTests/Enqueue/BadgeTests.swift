@@ -67,9 +67,9 @@ import Testing
         let call = "carillon.enqueue('demo', '{aa}', 'x', badge_add => 1, dedupe_key => 'once')"
         #expect(try await database.value(call) != nil)
         #expect(try await database.value(call) == nil)
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.run("SELECT carillon.enqueue('demo', '{aa}', 'x', badge_add => 1, priority => 7)")
-        }
+        let error = await database.refusal(
+            of: "SELECT carillon.enqueue('demo', '{aa}', 'x', badge_add => 1, priority => 7)"
+        )
         #expect(error?.sqlState == "22023")
         #expect(try await database.rows(Self.badges).first == "(aa,1)")
     }
@@ -97,7 +97,7 @@ import Testing
         ("enqueue('demo', '{aa}', badge_add => 3000000000)", "badge_add"),
     ])
     func `an error names the argument`(call: String, argument: String) async throws {
-        let error = await #expect(throws: PostgresError.self) { try await database.value("carillon.\(call)") }
+        let error = await database.refusal(ofValue: "carillon.\(call)")
         #expect(error?.message.hasPrefix("argument \"\(argument)\" takes ") == true, "\(error?.message ?? "")")
     }
 

@@ -56,18 +56,14 @@ import Testing
         )
         #expect(try await database.value("carillon.broadcast('demo', 'x', dedupe_key => 'k')") == nil)
         #expect(try await database.value("carillon.broadcast('demo', payload => '{\"a\": 1}')") != nil)
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.value("carillon.broadcast('demo', 'x', badge => -1)")
-        }
+        let error = await database.refusal(ofValue: "carillon.broadcast('demo', 'x', badge => -1)")
         #expect(error?.message == #"argument "badge" takes a number from 0 to 2147483647, got -1"#)
     }
 
     @Test func `a broadcast of an app without tokens returns null, and with strict it is an error`() async throws {
         #expect(try await database.value("carillon.broadcast('demo', 'x', dedupe_key => 'k')") == nil)
         #expect(try await database.value(#"carillon.broadcast('demo', '{"title":"x"}'::jsonb)"#) == nil)
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.value("carillon.broadcast('demo', 'x', strict => true)")
-        }
+        let error = await database.refusal(ofValue: "carillon.broadcast('demo', 'x', strict => true)")
         #expect(
             error?.message == #"argument "app" takes an app with registered tokens if strict is true, "#
                 + "got 'demo', which has none"
@@ -118,13 +114,11 @@ import Testing
 
     @Test func `a broadcast names the kind that the app has no tokens of`() async throws {
         try await Self.register(1, in: database)
-        let missing = await #expect(throws: PostgresError.self) {
-            try await database.value("carillon.broadcast('demo', 'x', kind => 'widget', strict => true)")
-        }
+        let missing = await database.refusal(
+            ofValue: "carillon.broadcast('demo', 'x', kind => 'widget', strict => true)"
+        )
         #expect(missing?.message.hasSuffix("got 'demo', which has none of kind widget") == true)
-        let unknown = await #expect(throws: PostgresError.self) {
-            try await database.value("carillon.broadcast('demo', 'x', kind => 'Phone')")
-        }
+        let unknown = await database.refusal(ofValue: "carillon.broadcast('demo', 'x', kind => 'Phone')")
         #expect(unknown?.message.hasPrefix("argument \"kind\" takes one of device, ") == true)
     }
 

@@ -39,7 +39,7 @@ import Testing
             ("start_activity('demo', '{ab}', 'T', '{}'::jsonb, '{}'::jsonb, title => 'x')", "app"),
         ]
         for (call, argument) in refused {
-            let error = await #expect(throws: PostgresError.self) { try await database.value("carillon.\(call)") }
+            let error = await database.refusal(ofValue: "carillon.\(call)")
             #expect(
                 error?.message.hasPrefix("argument \"\(argument)\" takes ") == true,
                 "\(call): \(error?.message ?? "")"

@@ -151,9 +151,10 @@ import Testing
     @Test func `every refusal names the argument, what it takes and what it got, and enqueues nothing`() async throws {
         for refusal in Self.refusals {
             let app = refusal.arguments.hasPrefix("app") ? "" : "app => 'demo', "
-            let error = await #expect(throws: PostgresError.self, "\(refusal.arguments)") {
-                try await database.value("carillon.enqueue(\(app)\(refusal.arguments))")
-            }
+            let error = await database.refusal(
+                ofValue: "carillon.enqueue(\(app)\(refusal.arguments))",
+                "\(refusal.arguments)"
+            )
             #expect(error?.sqlState == refusal.sqlState, "\(refusal.arguments)")
             let message = error?.message ?? ""
             #expect(message.hasPrefix("argument \"\(refusal.argument)\" takes "), "\(refusal.arguments)")
@@ -184,9 +185,9 @@ import Testing
 
     @Test func `invalid JSON, invalid numbers and unknown arguments are refused by PostgreSQL itself`() async throws {
         for (arguments, state) in Self.foreign {
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.value("carillon.enqueue(app => 'demo', tokens => '{ab}', \(arguments))")
-            }
+            let error = await database.refusal(
+                ofValue: "carillon.enqueue(app => 'demo', tokens => '{ab}', \(arguments))"
+            )
             #expect(error?.sqlState == state, "\(arguments)")
         }
     }
@@ -237,33 +238,25 @@ import Testing
         """
 
     @Test func `the error for an unknown app lists the apps`() async throws {
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.value("carillon.enqueue('Demo', '{ab}', 'x')")
-        }
+        let error = await database.refusal(ofValue: "carillon.enqueue('Demo', '{ab}', 'x')")
         #expect(error?.hint == "The apps are: demo.")
         try await database.run("INSERT INTO carillon.apps (name) SELECT 'e' || i FROM generate_series(1, 20) i")
-        let many = await #expect(throws: PostgresError.self) {
-            try await database.value("carillon.enqueue('Demo', '{ab}', 'x')")
-        }
+        let many = await database.refusal(ofValue: "carillon.enqueue('Demo', '{ab}', 'x')")
         #expect(many?.hint == "The apps are: demo, e1, e10, e11, e12, e13, e14, e15, e16, e17 and 11 more.")
         try await database.run("DELETE FROM carillon.apps")
-        let none = await #expect(throws: PostgresError.self) {
-            try await database.value("carillon.enqueue('Demo', '{ab}', 'x')")
-        }
+        let none = await database.refusal(ofValue: "carillon.enqueue('Demo', '{ab}', 'x')")
         #expect(none?.hint?.contains("carillon app add") == true)
     }
 
     @Test func `a refusal is an error in the caller's own transaction`() async throws {
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.run(
-                """
+        let error = await database.refusal(
+            of: """
                 BEGIN;
                 INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{ab}', '{}');
                 SELECT carillon.enqueue('demo', '{xy}', 'x');
                 COMMIT
                 """
-            )
-        }
+        )
         #expect(error?.sqlState == "22023")
         try await database.run("ROLLBACK")
         #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "0")

@@ -186,15 +186,11 @@ import Testing
         for tokens in ["'{}'", "ARRAY[]::text[]", "NULL", "(SELECT array_agg(token) FROM carillon.tokens)"] {
             let call = "carillon.enqueue('demo', \(tokens), 'x', dedupe_key => 'k'"
             #expect(try await database.value("\(call))") == nil, "\(tokens)")
-            let error = await #expect(throws: PostgresError.self, "\(tokens)") {
-                try await database.value("\(call), strict => true)")
-            }
+            let error = await database.refusal(ofValue: "\(call), strict => true)", "\(tokens)")
             #expect(error?.sqlState == "22023")
             #expect(error?.message.hasPrefix(#"argument "tokens" takes one or more device tokens"#) == true)
             // Other invalid arguments are errors here too.
-            let invalid = await #expect(throws: PostgresError.self) {
-                try await database.value("carillon.enqueue('demo', \(tokens), 'x', priority => 7)")
-            }
+            let invalid = await database.refusal(ofValue: "carillon.enqueue('demo', \(tokens), 'x', priority => 7)")
             #expect(invalid?.sqlState == "22023" && invalid?.message.contains("\"priority\"") == true)
         }
         #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "0")

@@ -19,9 +19,7 @@ import Testing
         ("carillon.enqueue('demo', '{ab}', 'x', push_type => E'a\\r\\nlert')", #"got 'a\r\nlert'"#),
         ("carillon.enqueue(E'de\\nmo', '{ab}', 'x')", #"got 'de\nmo'"#),
     ])
-    func `an error escapes control characters, so that it stays one line`(call: String, got: String)
-        async throws
-    {
+    func `an error escapes control characters, so that it stays one line`(call: String, got: String) async throws {
         let error = try #require(await Self.error(of: call, in: database))
         #expect(error.message.hasSuffix(got), "\(error.message)")
         #expect(!error.message.contains { $0.isNewline })
@@ -80,6 +78,6 @@ import Testing
     }
 
     private static func error(of call: String, in database: TestDatabase) async -> PostgresError? {
-        await #expect(throws: PostgresError.self) { try await database.value(call) }
+        await database.refusal(ofValue: call)
     }
 }

@@ -79,9 +79,7 @@ import Testing
             ("update_media('demo', '{aa}'", "media_session, got 'aa', which is registered as media_start"),
             ("end_media('demo', '{cc}'", "media_session, got 'cc', which is registered as push_to_start"),
         ] {
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.value("carillon.\(call), \(Self.named))")
-            }
+            let error = await database.refusal(ofValue: "carillon.\(call), \(Self.named))")
             #expect(error?.message == "argument \"tokens\" takes tokens of kind \(got)", "\(error?.message ?? "")")
         }
         let call = "carillon.start_media('demo', NULL, \(Self.named)"
@@ -114,7 +112,7 @@ import Testing
         ("update_media('demo', '{aa}', '{\"id\": 1}', topic => 'com.example.demo.voip')", "topic"),
     ])
     func `a wrong argument is an error that names it`(call: String, argument: String) async throws {
-        let error = await #expect(throws: PostgresError.self) { try await database.value("carillon.\(call)") }
+        let error = await database.refusal(ofValue: "carillon.\(call)")
         #expect(error?.message.hasPrefix("argument \"\(argument)\" takes ") == true, "\(error?.message ?? "")")
         #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "0")
     }
@@ -123,7 +121,7 @@ import Testing
         let size = #"{"aps":{"timestamp":1234567890,"event":"update","attributes":{"a":"","id":1}}}"#.utf8.count
         let call = "carillon.update_media('demo', '{aa}', jsonb_build_object('id', 1, 'a', repeat('x', "
         #expect(try await database.value("\(call)\(4096 - size))))") != nil)
-        let error = await #expect(throws: PostgresError.self) { try await database.value("\(call)\(4097 - size))))") }
+        let error = await database.refusal(ofValue: "\(call)\(4097 - size))))")
         #expect(error?.sqlState == "54000")
     }
 }

@@ -106,9 +106,7 @@ import Testing
         ("'{aa}', payloads => '{\"{}\"}', badge_add => 1", "null if payload, alert, ", "22023"),
     ])
     func `an error names the argument and the place`(call: String, takes: String, state: String) async throws {
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.run("SELECT carillon.enqueue('demo', \(call))")
-        }
+        let error = await database.refusal(of: "SELECT carillon.enqueue('demo', \(call))")
         #expect(error?.message.hasPrefix("argument \"payloads\" takes \(takes)") == true, "\(error?.message ?? "")")
         #expect(error?.sqlState == state)
     }

@@ -42,12 +42,15 @@ import Testing
         }
     }
 
-    @Test func `enqueue does the same with standard_conforming_strings off`() async throws {
+    @Test func `enqueue and push do the same with standard_conforming_strings off`() async throws {
         try await database.addBinaryApp()
         try await Fuzzing.seeds(10) { seed in
             var random = SeededGenerator(seed: seed)
-            let calls = (0..<80).map { _ in RandomCall(using: &random).enqueue() }
-            try await database.expectEqualWithStringsOff(calls, "seed \(seed)")
+            let calls = (0..<80).map { _ in RandomCall(using: &random) }
+            try await database.expectEqualWithStringsOff(
+                calls.flatMap { [$0.enqueue(), $0.push(["payload"]), $0.push(["alert", "badge", "sound"])] },
+                "seed \(seed)"
+            )
         }
     }
 

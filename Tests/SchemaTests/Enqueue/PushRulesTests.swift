@@ -44,9 +44,7 @@ import Testing
     }
 
     @Test func `the error for an unknown push type without a topic lists all push types`() async throws {
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.value("carillon.enqueue('demo', '{ab}', 'x', push_type => 'smell')")
-        }
+        let error = await database.refusal(ofValue: "carillon.enqueue('demo', '{ab}', 'x', push_type => 'smell')")
         let names = PushType.all.map(\.name).joined(separator: ", ")
         #expect(error?.message.hasPrefix("argument \"push_type\" takes one of \(names), got 'smell'") == true)
     }
@@ -62,7 +60,7 @@ import Testing
                     #expect(try await database.value(call) != nil)
                     continue
                 }
-                let error = await #expect(throws: PostgresError.self) { try await database.value(call) }
+                let error = await database.refusal(ofValue: call)
                 #expect(
                     error?.message
                         == "argument \"priority\" takes \(rules.priorities.text) for push type \(rules.name), got \(priority)"
@@ -82,7 +80,7 @@ import Testing
                         #expect(try await database.value(call) != nil, "\(rules.name)")
                         continue
                     }
-                    let error = await #expect(throws: PostgresError.self) { try await database.value(call) }
+                    let error = await database.refusal(ofValue: call)
                     let limit = "at most \(rules.payloadLimit) bytes for push type \(rules.name), got "
                     #expect(error?.message.contains(limit) == true, "\(error?.message ?? "")")
                     #expect(error?.sqlState == "54000")
@@ -104,7 +102,7 @@ import Testing
                     #expect(try await database.value(call) != nil)
                     continue
                 }
-                let error = await #expect(throws: PostgresError.self) { try await database.value(call) }
+                let error = await database.refusal(ofValue: call)
                 let limit = "at most 2048 bytes for the protocol binary, got "
                 #expect(error?.message.contains(limit) == true, "\(error?.message ?? "")")
                 #expect(error?.sqlState == "54000")
@@ -126,9 +124,7 @@ import Testing
                 ? ["a.b", "\(rules.topicSuffix)", "a.b\(rules.topicSuffix)x"]
                 : PushTypeRules.all.map { "a.b\($0.topicSuffix)" }.filter { $0 != "a.b" }
             for topic in wrong {
-                let error = await #expect(throws: PostgresError.self, "\(topic)") {
-                    try await database.value(call(topic))
-                }
+                let error = await database.refusal(ofValue: call(topic), "\(topic)")
                 #expect(error?.message.contains("for push type \(rules.name), got '\(topic)'") == true)
                 #expect(error?.hint?.isEmpty == false)
             }
@@ -146,9 +142,9 @@ import Testing
     ])
     func `a background push has no alert, badge or sound`(content: String, argument: String) async throws {
         let tokens = argument == "payloads" ? "{aa,bb}" : "{aa}"
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.value("carillon.enqueue('demo', '\(tokens)', \(content), push_type => 'background')")
-        }
+        let error = await database.refusal(
+            ofValue: "carillon.enqueue('demo', '\(tokens)', \(content), push_type => 'background')"
+        )
         #expect(error?.message.hasPrefix("argument \"\(argument)\" takes ") == true, "\(error?.message ?? "")")
         #expect(error?.message.contains("for push type background") == true)
         #expect(error?.hint?.contains("leave push_type out") == true)

@@ -15,7 +15,7 @@ import Testing
     }
 
     private func error(of call: String) async throws -> PostgresError? {
-        await #expect(throws: PostgresError.self, "\(call)") { try await database.run("SELECT carillon.\(call)") }
+        await database.refusal(of: "SELECT carillon.\(call)", "\(call)")
     }
 
     @Test func `a push type that is not known is enqueued with its topic, and a notice says that nothing was checked`()
@@ -61,9 +61,8 @@ import Testing
         )
     }
 
-    @Test func `its topic belongs to the app: it is derived like those of Apple's newer types, or listed`()
-        async throws
-    {
+    @Test
+    func `its topic belongs to the app: it is derived like those of Apple's newer types, or listed`() async throws {
         try await database.useSigningKey()
         func call(_ topic: String) -> String {
             "enqueue('demo', '{ab}', 'x', push_type => 'spatial', topic => '\(topic)')"

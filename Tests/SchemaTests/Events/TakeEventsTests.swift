@@ -171,21 +171,19 @@ import Testing
             ("take_events('c')", #""consumer" takes the name of a consumer, got 'c'"#),
             ("take_events('c', 0)", #""n" takes a number from 1 to 100000, got 0"#),
         ] {
-            let error = await #expect(throws: PostgresError.self, "\(call)") {
-                try await database.run("SELECT carillon.\(call)")
-            }
+            let error = await database.refusal(of: "SELECT carillon.\(call)", "\(call)")
             #expect(error?.message == "argument \(refusal)", "\(call)")
         }
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.run("SELECT carillon.subscribe('demo', 'c', start_at => now() + interval '1 day')")
-        }
+        let error = await database.refusal(
+            of: "SELECT carillon.subscribe('demo', 'c', start_at => now() + interval '1 day')"
+        )
         #expect(error?.message.contains("\"start_at\" takes a time that is not in the future") == true)
     }
 
     @Test func `an app has at most a hundred consumers, which may still subscribe again`() async throws {
         let calls = "SELECT count(carillon.subscribe('demo', 'c' || i)) FROM generate_series(1, 100) AS i"
         try await database.run("\(calls); \(calls); SELECT carillon.subscribe('demo', 'c7', '{failed}')")
-        let error = await #expect(throws: PostgresError.self) { try await database.run(Self.follow) }
+        let error = await database.refusal(of: Self.follow)
         #expect(error?.message == "argument \"consumer\" takes one of at most 100 names for an app, got 'follower'")
         try await database.run("SELECT carillon.unsubscribe('demo', 'c7'); \(Self.follow)")
     }

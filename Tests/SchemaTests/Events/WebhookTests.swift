@@ -232,13 +232,9 @@ import Testing
         #expect(try await database.value("carillon.redeliver_webhook('crm', now() - interval '1 hour')") == "2")
         #expect(try await database.rows(Self.claim) == ["(crm,1)"])
         #expect(try await database.rows(Self.batch) == ["(a1)", "(a2)"])
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.run("SELECT carillon.redeliver_webhook('crm', now() + interval '1 hour')")
-        }
+        let error = await database.refusal(of: "SELECT carillon.redeliver_webhook('crm', now() + interval '1 hour')")
         #expect(error?.sqlState == "22023")
-        let unknown = await #expect(throws: PostgresError.self) {
-            try await database.run("SELECT carillon.count_redelivery('none', now())")
-        }
+        let unknown = await database.refusal(of: "SELECT carillon.count_redelivery('none', now())")
         #expect(unknown?.sqlState == "42704")
         // Where it stops, it says so.
         try await database.run(Self.note("a3"))
@@ -337,7 +333,7 @@ import Testing
     ])
     func `a wrong argument is refused, without a secret in the error`(call: String, state: String) async throws {
         try await database.run(Self.add)
-        let error = await #expect(throws: PostgresError.self) { try await database.run("SELECT carillon.\(call)") }
+        let error = await database.refusal(of: "SELECT carillon.\(call)")
         #expect(error?.sqlState == state, "\(error?.message ?? "")")
         #expect(error.map { "\($0)".contains("secret@") || "\($0)".contains("whsec_") } == false)
     }
@@ -356,7 +352,7 @@ import Testing
     func `a URL with a private address is refused, unless these are allowed`(host: String) async throws {
         let call = "SELECT carillon.add_webhook('w', 'demo', 'https://\(host)', allow_private => "
         for allowed in ["NULL", "false"] {
-            let error = await #expect(throws: PostgresError.self) { try await database.run("\(call)\(allowed))") }
+            let error = await database.refusal(of: "\(call)\(allowed))")
             #expect(error?.message.contains("takes a URL with a public address") == true, "\(host)")
             #expect(error?.hint?.contains("allow_private => true") == true)
         }

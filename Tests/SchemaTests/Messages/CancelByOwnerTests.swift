@@ -93,9 +93,7 @@ import Testing
             ("1, reference => 'r'", "message_id", "22023"), ("reference => 'r', owner => 'o'", "owner", "22023"),
             ("owner => 'o', app => 'nope'", "app", "42704"), ("reference => 'r', app => 'nope'", "app", "42704"),
         ] {
-            let error = await #expect(throws: PostgresError.self, "\(call)") {
-                try await database.run("SELECT carillon.cancel(\(call))")
-            }
+            let error = await database.refusal(of: "SELECT carillon.cancel(\(call))", "\(call)")
             #expect(error?.sqlState == state, "\(call): \(error?.message ?? "")")
             #expect(error?.message.contains("argument \"\(argument)\"") == true, "\(call): \(error?.message ?? "")")
         }

@@ -136,9 +136,8 @@ import Testing
         #expect(try await database.value("SELECT count(DISTINCT message_id) FROM carillon.results") == "3000")
     }
 
-    @Test func `the rest of a message that waits for a retry is cancelled, and its result counts all pushes`()
-        async throws
-    {
+    @Test
+    func `the rest of a message that waits for a retry is cancelled, and its result counts all pushes`() async throws {
         try await database.run(
             """
             INSERT INTO carillon.unfinished (message_id, app_id, reference, remaining, sent, failed, attempts)

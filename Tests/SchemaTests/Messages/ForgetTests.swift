@@ -355,15 +355,13 @@ import Testing
             ("'nope', 'a'", "42704", "app"), ("NULL, 'a'", "42704", "app"), ("'demo', NULL", "22023", "owner"),
             ("'demo', ''", "22023", "owner"), ("'demo', repeat('a', 2049)", "22023", "owner"),
         ] {
-            let error = await #expect(throws: PostgresError.self, "\(call)") {
-                try await database.run("SELECT carillon.forget(\(call))")
-            }
+            let error = await database.refusal(of: "SELECT carillon.forget(\(call))", "\(call)")
             #expect(error?.sqlState == state, "\(call): \(error?.message ?? "")")
             #expect(error?.message.contains("argument \"\(argument)\"") == true, "\(call): \(error?.message ?? "")")
         }
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT carillon.forget('demo', 'a')")
-        }
+        let error = await database.refusal(
+            of: "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT carillon.forget('demo', 'a')"
+        )
         #expect(error?.message.contains("READ COMMITTED") == true, "\(error?.message ?? "")")
         try await database.run("ROLLBACK")
     }
@@ -377,9 +375,7 @@ import Testing
                 SET ROLE \(role)
                 """
             )
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.run("SELECT carillon.forget('other', 'me')")
-            }
+            let error = await database.refusal(of: "SELECT carillon.forget('other', 'me')")
             #expect(error?.sqlState == "42704" && error?.hint?.contains("other") != true, "\(error?.hint ?? "")")
             #expect(try await database.value("carillon.cancel(owner => 'me')") == "1")
             try await database.run("SELECT carillon.forget('demo', 'me'); RESET ROLE")

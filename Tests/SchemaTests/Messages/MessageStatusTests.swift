@@ -163,9 +163,7 @@ import Testing
                 == [#"("partly sent",)"#]
         )
         #expect(try await database.rows("SELECT * FROM carillon.message_status(1)") == [])
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.run("SELECT carillon.message_status()")
-        }
+        let error = await database.refusal(of: "SELECT carillon.message_status()")
         #expect(error?.sqlState == "22023")
     }
 
@@ -226,9 +224,7 @@ import Testing
         let id = try #require(try await database.value("carillon.enqueue('demo', '{aa}', 'x')"))
         try await database.run("SET ROLE carillon_app")
         #expect(try await database.value("SELECT state FROM carillon.message_status(\(id))") == "ready")
-        let refused = await #expect(throws: PostgresError.self) {
-            try await database.run("SELECT * FROM carillon.open_jobs(1, \(id), NULL, false, NULL)")
-        }
+        let refused = await database.refusal(of: "SELECT * FROM carillon.open_jobs(1, \(id), NULL, false, NULL)")
         #expect(refused?.sqlState == "42501")
     }
 

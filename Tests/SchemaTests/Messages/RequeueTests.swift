@@ -58,9 +58,8 @@ import Testing
     }
 
     /// If each failure were looked for among all tokens that were kept, 20,000 of them would take a minute.
-    @Test func `requeueing a large message with a payload for each token takes no longer for each of them`()
-        async throws
-    {
+    @Test
+    func `requeueing a large message with a payload for each token takes no longer for each of them`() async throws {
         try await database.run(
             """
             CREATE TEMPORARY TABLE chosen AS
@@ -73,9 +72,7 @@ import Testing
             SET statement_timeout = '20s'
             """
         )
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.value("carillon.requeue_failures()")
-        }
+        let error = await database.refusal(ofValue: "carillon.requeue_failures()")
         #expect(error?.message.contains("20000 pushes of 1 app would be sent again") == true)
         #expect(try await database.value("carillon.requeue_failures('demo')") == "20000")
         #expect(
@@ -187,9 +184,7 @@ import Testing
                 (100, 1, NULL, 3, 0), (102, 2, 102, 1, 0), (103, 1, NULL, 1, 1)
             """
         )
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.value("carillon.requeue_failures()")
-        }
+        let error = await database.refusal(ofValue: "carillon.requeue_failures()")
         #expect(error?.message.hasSuffix("0 pushes of 0 apps would be sent again") == true)
         #expect(try await database.value("carillon.requeue_failures(everything => true)") == "0")
         #expect(try await database.value("carillon.requeue_failures('demo', 'BadTopic', '1 hour')") == "0")
@@ -215,9 +210,7 @@ import Testing
             ("reason => 'OutcomeUnknown'", "\"include_unknown\" takes true if reason is OutcomeUnknown, got false"),
             ("reason => 'OutcomeUnknown', include_unknown => NULL", "\"include_unknown\" takes true"),
         ] {
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.value("carillon.requeue_failures(\(call))")
-            }
+            let error = await database.refusal(ofValue: "carillon.requeue_failures(\(call))")
             #expect(error?.message.contains(part) == true)
         }
     }
@@ -227,18 +220,14 @@ import Testing
     {
         try await database.run(Self.failed)
         for call in ["", "include_delivered => true", "everything => NULL"] {
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.value("carillon.requeue_failures(\(call))")
-            }
+            let error = await database.refusal(ofValue: "carillon.requeue_failures(\(call))")
             #expect(error?.message.hasSuffix("3 pushes of 2 apps would be sent again") == true, "\(call)")
             #expect(error?.hint?.contains("everything => true") == true)
         }
         #expect(try await database.rows(Self.queue) == [])
         #expect(try await database.value("carillon.requeue_failures(everything => true)") == "3")
         try await database.run("UPDATE carillon.failures SET requeued_at = NULL WHERE token = 'aa'")
-        let single = await #expect(throws: PostgresError.self) {
-            try await database.value("carillon.requeue_failures()")
-        }
+        let single = await database.refusal(ofValue: "carillon.requeue_failures()")
         #expect(single?.message.hasSuffix("1 push of 1 app would be sent again") == true, "\(single as Any)")
     }
 

@@ -58,8 +58,8 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: isWritten, "'make freeze' runs it")) func `the schema of this version is written`() async throws
-    {
+    @Test(.enabled(if: isWritten, "'make freeze' runs it"))
+    func `the schema of this version is written`() async throws {
         let head = """
             -- The schema and some rows of \(Release.current), as FrozenSchemaTests upgrades it. `make freeze` has written it before the tag
             -- \(Release.current). Afterwards it is not changed: it is what users have.

@@ -94,9 +94,8 @@ import Testing
         #expect(try await database.claim(by: first).map(\.id) == [9])
     }
 
-    @Test func `of 8,000 jobs that workers died with, all are sent except the one that kills workers`()
-        async throws
-    {
+    @Test
+    func `of 8,000 jobs that workers died with, all are sent except the one that kills workers`() async throws {
         try await database.run(
             """
             INSERT INTO carillon.messages (app_id, tokens, payload, lost_claims)

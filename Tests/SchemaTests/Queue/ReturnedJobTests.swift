@@ -130,9 +130,7 @@ import Testing
     }
 
     @Test(arguments: ["messages", "scheduled"])
-    func `a job whose id is in use by a row that is being claimed is not lost`(_ table: String)
-        async throws
-    {
+    func `a job whose id is in use by a row that is being claimed is not lost`(_ table: String) async throws {
         let (due, never, waits) = table == "messages" ? ("", "", "") : (", run_at", ", 'infinity'", ", '{60000}'")
         try await database.run(
             """

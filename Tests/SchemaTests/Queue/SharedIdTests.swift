@@ -144,9 +144,7 @@ import Testing
             DELETE FROM carillon.apps
             """
         )
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.run("SELECT carillon.broadcast_progress(100)")
-        }
+        let error = await database.refusal(of: "SELECT carillon.broadcast_progress(100)")
         #expect(error?.message.hasPrefix(#"argument "app" takes the name of one of the apps"#) == true)
         #expect(error?.hint?.contains("carillon.results") == true, "\(error?.hint ?? "")")
     }

@@ -11,9 +11,8 @@ import Testing
         (2, 4, "Unregistered", .warning), (4, 4, "TopicDisallowed", nil), (0, 0, "Unregistered", nil),
     ]
 
-    @Test(.demo) func `an app is found if most of its pushes fail, unless they are one or two dead tokens`()
-        async throws
-    {
+    @Test(.demo)
+    func `an app is found if most of its pushes fail, unless they are one or two dead tokens`() async throws {
         for hour in Self.hours {
             try await database.run(
                 """
@@ -75,9 +74,8 @@ import Testing
         }
     }
 
-    @Test(.demo) func `with a limit only the first queues by name are read, and jobs of any app that are due`()
-        async throws
-    {
+    @Test(.demo)
+    func `with a limit only the first queues by name are read, and jobs of any app that are due`() async throws {
         try await database.run("INSERT INTO carillon.apps (id, name) VALUES (7, 'zebra')")
         func findings() async throws -> Int {
             try await FleetReport(maxApps: 1, from: database.connection).findings.count

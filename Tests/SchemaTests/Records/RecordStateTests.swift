@@ -3,9 +3,8 @@ import TestSupport
 import Testing
 
 @Suite struct RecordStateTests {
-    @Test func `each state of a channel and each status of a credential that the schema allows has a case`()
-        async throws
-    {
+    @Test
+    func `each state of a channel and each status of a credential that the schema allows has a case`() async throws {
         try await TestDatabase.with(.schema) { database in
             let states = try await database.words(in: "channels_state_is_known")
             #expect(states.union(["unknown"]) == Set(ChannelRecord.State.allCases.map(\.rawValue)))

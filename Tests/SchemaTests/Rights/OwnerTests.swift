@@ -58,9 +58,7 @@ import Testing
 
     @Test func `the error for a missing right to isolate has the command that grants it`() async throws {
         try await Self.owned(granting: { "GRANT carillon_reaper TO \($0)" }) { above, owner, web async throws in
-            let refused = await #expect(throws: PostgresError.self) {
-                try await owner.run("SELECT carillon.isolate_app('beta', '\(web)')")
-            }
+            let refused = await owner.refusal(of: "SELECT carillon.isolate_app('beta', '\(web)')")
             let hint = try #require(refused?.hint)
             let command = try #require(
                 hint.firstMatch(of: /^Have a superuser, or .*, run: (GRANT carillon_tenant TO owner_.*)/)
@@ -156,9 +154,7 @@ import Testing
                     WHERE d.datname = current_database()); END $$
                 """
             )
-            let refused = await #expect(throws: PostgresError.self) {
-                try await owner.run("SELECT carillon.isolate_app('beta', '\(web)')")
-            }
+            let refused = await owner.refusal(of: "SELECT carillon.isolate_app('beta', '\(web)')")
             #expect(refused?.message.contains("sees all apps") == true)
         }
     }

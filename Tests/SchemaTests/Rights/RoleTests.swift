@@ -29,9 +29,7 @@ import Testing
                         try await database.run("BEGIN; \(statement); COMMIT")
                     }
                 } else {
-                    let error = await #expect(throws: PostgresError.self, "\(role): \(statement)") {
-                        try await database.run("BEGIN; \(statement); COMMIT")
-                    }
+                    let error = await database.refusal(of: "BEGIN; \(statement); COMMIT", "\(role): \(statement)")
                     #expect(error?.sqlState == Self.insufficient, "\(role): \(statement): \(error?.message ?? "")")
                 }
                 try await database.run("ROLLBACK")
@@ -275,7 +273,7 @@ import Testing
         for statement in [
             "TABLE carillon.apps", "TABLE carillon.pending", "SELECT carillon.enqueue('demo', '{aa}', 'x')",
         ] {
-            let error = await #expect(throws: PostgresError.self) { try await database.run(statement) }
+            let error = await database.refusal(of: statement)
             #expect(error?.sqlState == Self.insufficient)
         }
         try await database.run("RESET ROLE; DROP ROLE \(role)")

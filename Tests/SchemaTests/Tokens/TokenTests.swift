@@ -64,11 +64,10 @@ import Testing
         )
         for kind in TokenKind.names { #expect(comment?.contains(kind) == true, "\(kind)") }
         for kind in ["", "Phone", "my phone", "phone\n", "téléphone", longest + "k"] {
-            let error = await #expect(throws: PostgresError.self, "\(kind)") {
-                try await database.run(
-                    "INSERT INTO carillon.tokens (app_id, token, kind) VALUES (1, 'ccdd', '\(kind)')"
-                )
-            }
+            let error = await database.refusal(
+                of: "INSERT INTO carillon.tokens (app_id, token, kind) VALUES (1, 'ccdd', '\(kind)')",
+                "\(kind)"
+            )
             #expect(error?.constraint == "tokens_kind_is_a_name")
             #expect(TokenKind(rawValue: kind) == nil)
         }
@@ -103,9 +102,7 @@ import Testing
         message: String
     ) async throws {
         try await database.run("SET TimeZone = 'UTC'")
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.value("carillon.register_token('demo', 'aabb', \(argument))")
-        }
+        let error = await database.refusal(ofValue: "carillon.register_token('demo', 'aabb', \(argument))")
         #expect(error?.message == message)
     }
 
@@ -115,14 +112,10 @@ import Testing
             ("'demo'", "E'ab\\n'", "token"), ("'demo'", "repeat('a', 514)", "token"), ("'nope'", "'ab'", "app"),
             ("NULL", "'ab'", "app"), ("'demo'", "'ab', repeat('é', 1024) || 'x'", "owner"),
         ] {
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.value("carillon.register_token(\(app), \(token))")
-            }
+            let error = await database.refusal(ofValue: "carillon.register_token(\(app), \(token))")
             #expect(error?.message.hasPrefix("argument \"\(argument)\" takes ") == true, "\(String(describing: error))")
         }
-        let error = await #expect(throws: PostgresError.self) {
-            try await database.run("INSERT INTO carillon.tokens (app_id, token) VALUES (1, 'AB')")
-        }
+        let error = await database.refusal(of: "INSERT INTO carillon.tokens (app_id, token) VALUES (1, 'AB')")
         #expect(error?.constraint == "tokens_token_is_lower_case_hex")
     }
 
@@ -142,9 +135,7 @@ import Testing
             ("'nobody', 'aa'", "42704"), ("'demo'", "22023"), ("'demo', 'aa', 'me'", "22023"),
             ("'demo', 'x'", "22023"),
         ] {
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.run("SELECT carillon.unregister_token(\(arguments))")
-            }
+            let error = await database.refusal(of: "SELECT carillon.unregister_token(\(arguments))")
             #expect(error?.sqlState == state, "\(arguments): \(error?.message ?? "")")
         }
     }
@@ -193,7 +184,7 @@ import Testing
         )
         #expect(try await database.value("carillon.reap('other')") == "1")
         #expect(try await database.value("SELECT app_id FROM carillon.tokens") == "1")
-        let error = await #expect(throws: PostgresError.self) { try await database.value("carillon.reap('nope')") }
+        let error = await database.refusal(ofValue: "carillon.reap('nope')")
         #expect(error?.sqlState == "42704")
     }
 

@@ -65,19 +65,13 @@ import Testing
             ("'demo', 'devices', 'token', 'token'", "updated_column", "42804"),
             ("'demo', 'devices', 'token', 'updated', 'flag'", "app_column", "42804"),
         ] {
-            let error = await #expect(throws: PostgresError.self, "\(arguments)") {
-                try await database.value("carillon.watch_tokens(\(arguments))")
-            }
+            let error = await database.refusal(ofValue: "carillon.watch_tokens(\(arguments))", "\(arguments)")
             #expect(error?.message.hasPrefix("argument \"\(argument)\" takes ") == true, "\(error?.message ?? "")")
             #expect(error?.sqlState == state, "\(arguments)")
         }
-        let naive = await #expect(throws: PostgresError.self) {
-            try await database.value("carillon.watch_tokens('demo', 'devices', 'token', 'naive')")
-        }
+        let naive = await database.refusal(ofValue: "carillon.watch_tokens('demo', 'devices', 'token', 'naive')")
         #expect(naive?.hint?.contains("TYPE timestamptz") == true)
-        let missing = await #expect(throws: PostgresError.self) {
-            try await database.value("carillon.watch_tokens('demo', 'nowhere', 'token', 'updated')")
-        }
+        let missing = await database.refusal(ofValue: "carillon.watch_tokens('demo', 'nowhere', 'token', 'updated')")
         #expect(missing?.sqlState == "42P01")
     }
 
@@ -249,6 +243,29 @@ import Testing
         try await database.run("DROP OWNED BY \(owner) CASCADE; DROP ROLE \(owner)")
     }
 
+    /// What strangers prepare: a function that notes whose rights it has, and a trigger that calls it when a transaction ends.
+    private static let evil = """
+        CREATE SCHEMA evil;
+        GRANT USAGE ON SCHEMA evil TO PUBLIC;
+        CREATE TABLE evil.stolen (who text);
+        CREATE TABLE evil.later (id int);
+        CREATE TABLE evil.excluding (id int);
+        GRANT ALL ON ALL TABLES IN SCHEMA evil TO PUBLIC;
+        CREATE FUNCTION evil.steal() RETURNS int LANGUAGE plpgsql AS
+            $$ BEGIN INSERT INTO evil.stolen VALUES (current_user); RETURN 1; END $$;
+        CREATE FUNCTION evil.fire() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN PERFORM evil.steal(); RETURN NULL; END $$;
+        CREATE CONSTRAINT TRIGGER later AFTER INSERT ON evil.later DEFERRABLE INITIALLY DEFERRED
+            FOR EACH ROW EXECUTE FUNCTION evil.fire();
+        CREATE TABLE evil.devices (token text, updated timestamptz);
+        INSERT INTO evil.devices VALUES ('aa', '2020-01-01Z')
+        """
+    /// What would be left in the session.
+    private static let left = """
+        SELECT 1 FROM pg_prepared_statements WHERE statement LIKE 'PREPARE%'
+        UNION ALL SELECT 2 FROM pg_cursors WHERE is_holdable
+        """
+
     /// What a trigger may try, and what is said of it. Each is undone, and harms nothing else.
     private static let traces = [
         ("SET search_path = evil, pg_catalog", "changed settings of the session"),
@@ -279,29 +296,13 @@ import Testing
     ) async throws {
         try await database.run(
             """
-            CREATE SCHEMA evil;
-            GRANT USAGE ON SCHEMA evil TO PUBLIC;
-            CREATE TABLE evil.stolen (who text);
-            CREATE TABLE evil.later (id int);
-            CREATE TABLE evil.excluding (id int);
-            GRANT ALL ON ALL TABLES IN SCHEMA evil TO PUBLIC;
-            CREATE FUNCTION evil.steal() RETURNS int LANGUAGE plpgsql AS $$
-            BEGIN
-                INSERT INTO evil.stolen VALUES (current_user);
-                RETURN 1;
-            END $$;
+            \(Self.evil);
             CREATE FUNCTION evil.index(i int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT i';
             ALTER TABLE evil.excluding ADD EXCLUDE (evil.index(id) WITH =) DEFERRABLE INITIALLY DEFERRED;
-            CREATE FUNCTION evil.fire() RETURNS trigger LANGUAGE plpgsql AS
-                $$ BEGIN PERFORM evil.steal(); RETURN NULL; END $$;
-            CREATE CONSTRAINT TRIGGER later AFTER INSERT ON evil.later DEFERRABLE INITIALLY DEFERRED
-                FOR EACH ROW EXECUTE FUNCTION evil.fire();
-            CREATE TABLE evil.devices (token text, updated timestamptz);
             CREATE TABLE sound (token text, updated timestamptz);
             CREATE FUNCTION evil.attempt() RETURNS trigger LANGUAGE plpgsql AS
                 $$ BEGIN \(attempt); RETURN OLD; END $$;
             CREATE TRIGGER attempt BEFORE DELETE ON evil.devices FOR EACH ROW EXECUTE FUNCTION evil.attempt();
-            INSERT INTO evil.devices VALUES ('aa', '2020-01-01Z');
             INSERT INTO sound TABLE evil.devices;
             GRANT SELECT, DELETE ON evil.devices, sound TO carillon_reaper;
             SELECT carillon.watch_tokens('demo', 'evil.devices', 'token', 'updated');
@@ -316,11 +317,7 @@ import Testing
         #expect(error?.contains(fault) == true, "\(error ?? "")")
         #expect(try await database.rows("TABLE evil.stolen").isEmpty)
         #expect(try await database.rows(settings) == before)
-        #expect(
-            try await database.rows(
-                "SELECT 1 FROM pg_prepared_statements WHERE statement LIKE 'PREPARE%' UNION ALL SELECT 2 FROM pg_cursors WHERE is_holdable"
-            ).isEmpty
-        )
+        #expect(try await database.rows(Self.left).isEmpty)
         #expect(try await database.value("SELECT count(*) FROM evil.devices") == "1")
         #expect(try await database.value("SELECT count(*) FROM sound") == "0")
         try await database.run("DROP TRIGGER attempt ON evil.devices")
@@ -341,19 +338,7 @@ import Testing
     {
         try await database.run(
             """
-            CREATE SCHEMA evil;
-            GRANT USAGE ON SCHEMA evil TO PUBLIC;
-            CREATE TABLE evil.stolen (who text);
-            CREATE TABLE evil.later (id int);
-            GRANT ALL ON ALL TABLES IN SCHEMA evil TO PUBLIC;
-            CREATE FUNCTION evil.steal() RETURNS int LANGUAGE plpgsql AS
-                $$ BEGIN INSERT INTO evil.stolen VALUES (current_user); RETURN 1; END $$;
-            CREATE FUNCTION evil.fire() RETURNS trigger LANGUAGE plpgsql AS
-                $$ BEGIN PERFORM evil.steal(); RETURN NULL; END $$;
-            CREATE CONSTRAINT TRIGGER later AFTER INSERT ON evil.later DEFERRABLE INITIALLY DEFERRED
-                FOR EACH ROW EXECUTE FUNCTION evil.fire();
-            CREATE TABLE evil.devices (token text, updated timestamptz);
-            INSERT INTO evil.devices VALUES ('aa', '2020-01-01Z');
+            \(Self.evil);
             CREATE FUNCTION evil.attempt() RETURNS boolean LANGUAGE plpgsql AS
                 $$ BEGIN \(attempt); RETURN true; END $$;
             CREATE POLICY attempt ON evil.devices USING (evil.attempt());
@@ -369,11 +354,7 @@ import Testing
             ) == ["(,f)"]
         )
         #expect(try await database.rows("TABLE evil.stolen").isEmpty)
-        #expect(
-            try await database.rows(
-                "SELECT 1 FROM pg_prepared_statements WHERE statement LIKE 'PREPARE%' UNION ALL SELECT 2 FROM pg_cursors WHERE is_holdable"
-            ).isEmpty
-        )
+        #expect(try await database.rows(Self.left).isEmpty)
         #expect(try await database.value("has_table_privilege('carillon_reaper', 'evil.devices', 'DELETE')") == "true")
     }
 }

@@ -48,9 +48,8 @@ import Testing
         }
     }
 
-    @Test func `failed handshakes and connections that break the rules have their lines in the log`()
-        async throws
-    {
+    @Test
+    func `failed handshakes and connections that break the rules have their lines in the log`() async throws {
         try await TemporaryFolder.with { folder in
             try await TestSimulator.with {
                 $0.logFile = folder.file("log")
@@ -204,8 +203,8 @@ import Testing
         }
     }
 
-    @Test func `a client that verifies the certificate reaches it by each of its names, and by no other`() async throws
-    {
+    @Test
+    func `a client that verifies the certificate reaches it by each of its names, and by no other`() async throws {
         try await TestSimulator.with {
             $0.serverNames += ["apns.test", "192.0.2.7"]
         } _: { simulator, failures, loop in

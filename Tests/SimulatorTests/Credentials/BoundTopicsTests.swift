@@ -19,8 +19,8 @@ import Testing
         return "\(answer?.status ?? 0) \(answer?.body ?? "")"
     }
 
-    @Test func `a topic that is added to a key is refused on older connections, and accepted on new ones`() async throws
-    {
+    @Test
+    func `a topic that is added to a key is refused on older connections, and accepted on new ones`() async throws {
         try await TestSimulator.with {
             $0.topics = ["com.old"]
             $0.bindsTokens = false

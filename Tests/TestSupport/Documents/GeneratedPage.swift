@@ -21,6 +21,11 @@ package struct GeneratedPage {
         get throws { try String(contentsOfFile: file, encoding: .utf8) }
     }
 
+    /// The examples in SQL that the page shows.
+    package var statements: [String] {
+        get throws { try text.matches(of: #/```sql\n((?:[^`]|`(?!``))*)```/#).map { String($0.output.1) } }
+    }
+
     /// `make docs` writes the pages.
     package static var isWritten: Bool { ProcessInfo.processInfo.environment["PAGES"] == "write" }
 

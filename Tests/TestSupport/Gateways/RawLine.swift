@@ -52,9 +52,14 @@ package struct RawLine: ~Copyable {
     package mutating func serve(_ count: Int = .max) async throws {
         var answered = 0
         while answered < count, let stream = try await nextRequest() {
-            try await send(FrameBytes.headers(stream, [(":status", "200")], end: true))
+            try await accept(stream)
             answered += 1
         }
+    }
+
+    /// Answers a request with 200.
+    package mutating func accept(_ stream: UInt32) async throws {
+        try await send(FrameBytes.headers(stream, [(":status", "200")], end: true))
     }
 
     /// Reads until the client closes; returns the frames.

@@ -46,8 +46,8 @@ import Testing
         return text.split(separator: "<").compactMap { Int($0.dropLast()) }
     }
 
-    @Test func `the server stops while streams are open that say nothing, and their feeds are cancelled`() async throws
-    {
+    @Test
+    func `the server stops while streams are open that say nothing, and their feeds are cancelled`() async throws {
         try await TestLoop.with { loop in
             let ended = Atomic(0)
             let begun = Atomic(0)

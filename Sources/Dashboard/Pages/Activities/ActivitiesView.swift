@@ -43,8 +43,23 @@ struct ActivitiesView: PageView {
         }
     }
 
+    private static let maxRows = 100
+
+    private static let statement = Statement(
+        "web_activities",
+        """
+        SELECT n.app, n.token, n.state, n.registered_at, n.ends_at, n.updated_at, n.message_id, n.waiting, n.kind
+        FROM carillon.newest_activities(\(maxRows)) AS n
+        """
+    )
+
     let activities: [Activity]
     let tokens: TokenDisplay
+
+    init(from database: ServiceRunner, _ tokens: TokenDisplay) async throws {
+        activities = try await database.values(of: Self.statement)
+        self.tokens = tokens
+    }
 
     var title: String { "Live Activities" }
     var section: PageSection { .activities }
@@ -82,7 +97,7 @@ struct ActivitiesView: PageView {
         }
     }
 
-    private var precision: Amount.Precision { .init(isCut: activities.count == ActivitiesQuery.maxRows) }
+    private var precision: Amount.Precision { .init(isCut: activities.count == Self.maxRows) }
 
     var json: JSONValue { ["activities": activities.map { $0.json(tokens) }, "activities_precision": precision] }
 }

@@ -21,6 +21,17 @@ struct AppView: PageView {
         let json: JSONValue
     }
 
+    private static let settings = Statement(
+        "web_app_settings",
+        """
+        SELECT a.topics, a.gateway, a.feedback_gateway, a.feedback_error, a.max_rate, a.max_per_device, a.max_attempts,
+            a.reap_bad_tokens, extract(epoch FROM a.keep_sent)::int8 AS keep_sent, a.created_at, a.updated_at
+        FROM carillon.apps a WHERE a.name = $1
+        """
+    )
+
+    private static let maxChanges: Int64 = 10
+
     let app: AppStatus
     let settings: Settings
     let span: PushCountSpan
@@ -29,6 +40,35 @@ struct AppView: PageView {
     let followers: Followers
     let deliveries: DeliveryFunnel?
     let changes: [Change]
+
+    init(from database: ServiceRunner, _ request: Request) async throws {
+        let name = request.pathParameters["name"] ?? ""
+        let span = try PushCountSpan(request)
+        async let found = AppStatus.bounded(name, maxRows: 1, from: database)
+        async let columns: [Settings] = database.values(of: Self.settings, Parameters(name))
+        async let counts = PushCounts.read(app: name, span, from: database)
+        async let groups = FailureGroup.read(
+            app: name,
+            reason: nil,
+            within: span == .hour ? .hour : .day,
+            depth: ReadDepth.read(for: name, from: database),
+            from: database
+        )
+        async let funnel = DeliveryFunnel.read(app: name, from: database)
+        async let newest = Change.newest(from: database, app: name, maxRows: Self.maxChanges)
+        async let following = Followers.read(of: name, from: database)
+        guard let app = try await found.first, let settings = try await columns.first else {
+            throw RequestError.notFound("There is no app \(name).", hint: "It may have been renamed or removed.")
+        }
+        self.app = app
+        self.settings = settings
+        self.span = span
+        buckets = try await counts
+        failures = try await groups
+        followers = try await following
+        deliveries = try await funnel
+        changes = try await newest
+    }
 
     var title: String { app.name }
     var section: PageSection { .apps }
@@ -154,7 +194,7 @@ struct AppView: PageView {
             "webhooks": followers.webhooks, "webhooks_precision": followers.webhooksPrecision,
             "consumers": followers.consumers, "consumers_precision": followers.consumersPrecision,
             "deliveries": deliveries, "changes": changes,
-            "changes_precision": Amount.Precision(isCut: changes.count == AppQuery.maxChanges),
+            "changes_precision": Amount.Precision(isCut: changes.count == Int(Self.maxChanges)),
         ]
     }
 }

@@ -1,16 +1,26 @@
+import CarillonPostgres
 import CarillonSchema
 import CarillonText
 import CarillonWeb
 
 struct AppListView: PageView {
+    private static let pageLength = 50
+
     let apps: [AppStatus]
     /// Of all apps; nil after the first page.
     let followers: Followers?
 
+    init(from database: ServiceRunner, _ request: Request) async throws {
+        let after = request.parameter("after")
+        // One after the other: with a query that waits for a connection, the page would fail when the first host is left.
+        apps = try await AppStatus.bounded(after: after, maxRows: Int64(Self.pageLength), from: database)
+        followers = after == nil ? try await Followers.read(from: database) : nil
+    }
+
     private var isFirst: Bool { followers != nil }
 
     private var more: Link? {
-        guard apps.count == AppListQuery.pageLength, let last = apps.last else { return nil }
+        guard apps.count == Self.pageLength, let last = apps.last else { return nil }
         return Link("apps", query: ["after": last.name])
     }
 

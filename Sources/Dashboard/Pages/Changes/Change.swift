@@ -5,6 +5,22 @@ import CarillonWeb
 
 /// A row of `audit`.
 struct Change: Record {
+    private static let all = statement("web_changes", where: "c.id < $1")
+    private static let ofApp = statement("web_app_changes", where: "c.app = $3 AND c.id < $1")
+
+    /// $1: only changes before this one; $2: how many; $3: the name of the app.
+    private static func statement(_ name: String, where condition: String) -> Statement {
+        Statement(
+            name,
+            """
+            SELECT c.id, c.at, c.actor, c.on_behalf_of, c.source, c.action, c.app, c.details::json AS details,
+                c.details ->> 'message_id' AS message_id
+            FROM carillon.audit c
+            WHERE \(condition) ORDER BY c.id DESC LIMIT $2
+            """
+        )
+    }
+
     let id: Int64
     let at: Moment
     /// The login of PostgreSQL.
@@ -18,6 +34,18 @@ struct Change: Record {
     let details: String
     /// The id of the message that was changed, if it was a single one.
     private let messageID: String?
+
+    /// What people have changed, newest first.
+    static func newest(
+        from database: ServiceRunner,
+        app: String?,
+        before: Int64? = nil,
+        maxRows: Int64
+    ) async throws -> [Change] {
+        let before = before ?? .max
+        guard let app else { return try await database.values(of: all, Parameters(before, maxRows)) }
+        return try await database.values(of: ofApp, Parameters(before, maxRows, app))
+    }
 
     var json: JSONValue {
         [

@@ -13,11 +13,43 @@ struct ChannelsView: PageView {
         let firstSeenAt: Moment
     }
 
+    private static let maxRows = 100
+
+    /// At most $1 channels of each app, the first by reference. Channels that are not ready are listed first.
+    private static let statement = Statement(
+        "web_channels",
+        """
+        SELECT \(ChannelRecord.columns)
+        FROM (SELECT a.id, a.name FROM carillon.apps a ORDER BY a.name LIMIT \(ReadDepth.maxApps)) a CROSS JOIN LATERAL (
+            SELECT * FROM carillon.channels c WHERE c.app_id = a.id ORDER BY c.reference \(ReadDepth.limit("$1"))) c
+        ORDER BY c.state = 'ready', a.name, c.reference LIMIT \(maxRows)
+        """
+    )
+    private static let unknown = Statement(
+        "web_unknown_channels",
+        """
+        SELECT a.name AS app, s.channel_id, s.is_ours, s.first_seen_at
+        FROM (SELECT * FROM carillon.unknown_channels s ORDER BY s.app_id, s.channel_id LIMIT \(maxRows)) s
+        JOIN carillon.apps a ON a.id = s.app_id
+        """
+    )
+
     let channels: [ChannelRecord]
     let unknown: [Unknown]
     let readsAllApps: Bool
     /// How many channels of each app were read.
     let depth: Int64
+
+    init(from database: ServiceRunner) async throws {
+        let apps = try await ReadDepth.appCount(from: database)
+        let depth = ReadDepth.each(of: apps)
+        async let ours: [ChannelRecord] = database.values(of: Self.statement, Parameters(depth))
+        async let others: [Unknown] = database.values(of: Self.unknown)
+        channels = try await ours
+        unknown = try await others
+        readsAllApps = apps <= ReadDepth.maxApps
+        self.depth = depth
+    }
 
     private static let nothing =
         "There are no channels. A push to a channel updates all Live Activities that follow it: request one with "
@@ -26,10 +58,10 @@ struct ChannelsView: PageView {
     private var precision: Amount.Precision {
         var counts: [String: Int64] = [:]
         for channel in channels { counts[channel.app, default: 0] += 1 }
-        let isWhole = readsAllApps && channels.count < ChannelsQuery.maxRows && counts.values.allSatisfy { $0 < depth }
+        let isWhole = readsAllApps && channels.count < Self.maxRows && counts.values.allSatisfy { $0 < depth }
         return .init(isCut: !isWhole)
     }
-    private var unknownPrecision: Amount.Precision { .init(isCut: unknown.count == ChannelsQuery.maxRows) }
+    private var unknownPrecision: Amount.Precision { .init(isCut: unknown.count == Self.maxRows) }
 
     var title: String { "Channels" }
     var section: PageSection { .channels }

@@ -1,9 +1,40 @@
+import CarillonPostgres
 import CarillonSchema
 import CarillonText
 import CarillonWeb
 
 /// Failures by app and reason, and a list of the newest; the filters are in the address.
 struct FailuresView: PageView {
+    private static let pageLength = 50
+
+    /// $1 to $3: as for the groups; $4: only failures up to this time, or null; $5: whether to include dismissed failures;
+    /// $6: as $5 for the groups; $7: how many failures of that time were on earlier pages.
+    private static let statement = Statement(
+        "web_failures",
+        """
+        SELECT \(FailureRecord.columns)
+        FROM (\(ReadDepth.chosenApps)) a CROSS JOIN LATERAL (
+            SELECT f.* FROM carillon.failures f
+            WHERE f.app_id = a.id AND f.failed_at > now() - make_interval(secs => $3) AND ($4 IS NULL OR f.failed_at <= $4)
+            ORDER BY f.failed_at DESC \(ReadDepth.limit("$6 + $7"))) f
+        WHERE ($2 IS NULL OR f.reason = $2) AND ($5 OR f.dismissed_at IS NULL)
+        ORDER BY f.failed_at DESC, f.message_id DESC, f.token LIMIT \(pageLength) OFFSET $7
+        """
+    )
+
+    /// $1: the name of an app, or null; $2: how many seconds to look back; $3: how many of the newest failures of each app are read.
+    private static let isDeep = Statement(
+        "web_failures_depth",
+        """
+        SELECT EXISTS (
+            SELECT FROM (\(ReadDepth.chosenApps)) a CROSS JOIN LATERAL (
+                SELECT count(*) AS failures FROM (
+                    SELECT FROM carillon.failures f WHERE f.app_id = a.id AND f.failed_at > now() - make_interval(secs => $2)
+                    \(ReadDepth.limit("$3"))) few) c
+            WHERE c.failures >= $3) AS is_deep
+        """
+    )
+
     let app: String?
     let reason: String?
     let window: FailureWindow
@@ -16,6 +47,42 @@ struct FailuresView: PageView {
     let groups: [FailureGroup]
     let failures: [FailureRecord]
     let tokens: TokenDisplay
+
+    init(from database: ServiceRunner, _ tokens: TokenDisplay, _ request: Request) async throws {
+        let app = request.filled("app")
+        let reason = request.filled("reason")
+        let window = try FailureWindow(request)
+        let start = try TimeCursor(request, "before", from: "older")
+        let showsDismissed = request.parameter("dismissed") != nil
+        let apps = try await app == nil ? ReadDepth.appCount(from: database) : 1
+        let depth = try await ReadDepth.read(for: app, from: database)
+        async let counted = FailureGroup.read(
+            app: app,
+            reason: reason,
+            within: window,
+            dismissed: showsDismissed,
+            depth: depth,
+            from: database
+        )
+        async let listed: [FailureRecord] = database.values(
+            of: Self.statement,
+            Parameters(app, reason, window.seconds, start?.time, showsDismissed, depth, start?.shown ?? 0)
+        )
+        async let isDeep = database.query(Self.isDeep, Parameters(app, window.seconds, depth)) { rows in
+            try rows.bool(0, "is_deep")
+        }
+        let hasMore = try await isDeep
+        self.app = app
+        self.reason = reason
+        self.window = window
+        self.start = start
+        self.showsDismissed = showsDismissed
+        self.depth = depth
+        readsAll = apps <= ReadDepth.maxApps && !hasMore
+        groups = try await counted
+        failures = try await listed
+        self.tokens = tokens
+    }
 
     var title: String { "Failures" }
     var section: PageSection { .failures }
@@ -36,7 +103,7 @@ struct FailuresView: PageView {
     }
 
     private var older: Link? {
-        guard failures.count == FailuresQuery.pageLength else { return nil }
+        guard failures.count == Self.pageLength else { return nil }
         let next = TimeCursor(behind: failures.map(\.failedAt), of: start, .newestFirst)
         return next?.added(to: link, "before")
     }

@@ -1,3 +1,4 @@
+import CarillonPostgres
 import CarillonSchema
 import CarillonText
 import CarillonWeb
@@ -22,6 +23,37 @@ struct OverviewView: PageView {
     let countsMore: Bool
     let findings: [Finding]
     let latency: Latency
+
+    init(from database: ServiceRunner, over span: PushCountSpan = .hour) async throws {
+        async let foundApps = AppStatus.bounded(maxRows: Int64(Self.maxApps), from: database)
+        async let fleet = FleetReport(maxWorkers: WorkerRow.maxRows, maxApps: ReadDepth.maxApps, from: database)
+        async let hour = PushCounts.read(app: nil, .hour, from: database)
+        async let wholeDay = span == .day ? PushCounts.read(app: nil, .day, from: database) : nil
+        async let maintenance = MaintenanceReport(from: database)
+        async let horizon = HorizonHolder.find(from: database)
+        async let webhooks = WebhookRecord.all(
+            onlyInactive: true,
+            maxRows: Int64(Self.maxWebhooks),
+            countingTo: Followers.depth,
+            from: database
+        )
+        async let times = Latency(from: database)
+        async let appCount = ReadDepth.appCount(from: database)
+        apps = try await foundApps
+        workers = try await fleet.workers
+        minutes = try await hour
+        day = try await wholeDay
+        readsAllWebhooks = try await webhooks.count < Self.maxWebhooks
+        countsMore = try await appCount > ReadDepth.maxApps
+        findings = OverviewFindings.all(
+            apps: apps,
+            fleet: try await fleet,
+            maintenance: try await maintenance,
+            horizon: try await horizon,
+            webhooks: try await webhooks
+        )
+        latency = try await times
+    }
 
     var title: String { "Overview" }
     var section: PageSection { .overview }

@@ -3,6 +3,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
+/// Shows how many tokens are registered, and reports of dead ones.
 struct TokensView: PageView {
     struct Count: Record {
         let app: String
@@ -37,6 +38,39 @@ struct TokensView: PageView {
         let json: JSONValue
     }
 
+    /// The most apps whose tokens are counted, the first by name.
+    private static let maxApps = 100
+    /// The most counts of reports, one for each app and day.
+    private static let maxRows = 100
+
+    private static let counts = Statement(
+        "web_token_counts",
+        "SELECT c.app, c.kind, c.tokens, c.tokens_precision FROM carillon.token_counts(\(maxApps)) AS c"
+    )
+    private static let days = Statement(
+        "web_feedback_days",
+        """
+        SELECT f.app, to_char(least(f.seen_at, now()) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, count(*) AS reported_dead,
+            count(*) FILTER (WHERE f.handled_at IS NULL) AS waiting, bool_or(f.is_bounded) AS is_bounded
+        FROM (
+            SELECT a.name AS app, f.*, count(*) OVER (PARTITION BY a.id) >= $1 AS is_bounded
+            FROM (SELECT a.id, a.name FROM carillon.apps a ORDER BY a.name LIMIT \(ReadDepth.maxApps)) a CROSS JOIN LATERAL (
+                SELECT f.seen_at, f.handled_at FROM carillon.feedback f WHERE f.app_id = a.id
+                ORDER BY f.id DESC \(ReadDepth.limit("$1"))) f) f
+        WHERE f.seen_at > now() - interval '14 days'
+        GROUP BY f.app, day ORDER BY day DESC, f.app LIMIT \(maxRows)
+        """
+    )
+    private static let passes = Statement(
+        "web_feedback_passes",
+        """
+        SELECT s.next_run AS next, extract(epoch FROM s.every)::int8 AS every_seconds, (
+            SELECT f.handled_at FROM carillon.feedback f WHERE f.handled_at IS NOT NULL ORDER BY f.handled_at DESC LIMIT 1)
+            AS last_handled
+        FROM carillon.feedback_schedule() AS s
+        """
+    )
+
     let counts: [Count]
     let days: [Day]
     /// How many there are, up to one more than are read.
@@ -44,6 +78,19 @@ struct TokensView: PageView {
     /// How many reports of each app were read.
     let depth: Int64
     let passes: Passes?
+
+    init(from database: ServiceRunner) async throws {
+        async let registered: [Count] = database.values(of: Self.counts)
+        let apps = try await ReadDepth.appCount(from: database)
+        let depth = ReadDepth.each(of: apps)
+        async let reported: [Day] = database.values(of: Self.days, Parameters(depth))
+        async let schedule: [Passes] = database.values(of: Self.passes)
+        self.apps = apps
+        self.depth = depth
+        counts = try await registered
+        days = try await reported
+        passes = try await schedule.first
+    }
 
     var title: String { "Tokens and feedback" }
     var section: PageSection { .tokens }
@@ -62,7 +109,7 @@ struct TokensView: PageView {
         } else {
             DataTable(
                 "Registered tokens"
-                    + (countsPrecision == .exact ? "" : " of the first \(TokensQuery.maxApps) apps by name"),
+                    + (countsPrecision == .exact ? "" : " of the first \(Self.maxApps) apps by name"),
                 counts,
                 .text("App") { .app($0.app) },
                 .text("Kind") { HTML($0.kind.replacing("_", with: " ")) },
@@ -73,7 +120,7 @@ struct TokensView: PageView {
             }
         }
         DataTable(
-            "Reported dead, by day (UTC)" + (days.count == TokensQuery.maxRows ? ": the newest" : ""),
+            "Reported dead, by day (UTC)" + (days.count == Self.maxRows ? ": the newest" : ""),
             days,
             orSay: "Apple has not reported any token dead in the last 14 days.",
             .text("Day") { HTML($0.day) },
@@ -88,9 +135,9 @@ struct TokensView: PageView {
         }
     }
 
-    private var countsPrecision: Amount.Precision { .init(isCut: apps > TokensQuery.maxApps) }
+    private var countsPrecision: Amount.Precision { .init(isCut: apps > Self.maxApps) }
     private var daysPrecision: Amount.Precision {
-        .init(isCut: apps > ReadDepth.maxApps || days.count == TokensQuery.maxRows || days.contains(where: \.isBounded))
+        .init(isCut: apps > ReadDepth.maxApps || days.count == Self.maxRows || days.contains(where: \.isBounded))
     }
 
     var json: JSONValue {

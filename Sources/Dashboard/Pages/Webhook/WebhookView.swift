@@ -1,10 +1,23 @@
+import CarillonPostgres
 import CarillonSchema
 import CarillonText
 import CarillonWeb
 
 /// One webhook: whether it works, what waits for its receiver, and the forms to change that.
 struct WebhookView: PageView {
+    /// In how many rows its events are counted.
+    private static let depth: Int64 = 5_000
+
     let webhook: WebhookRecord
+
+    init(from database: ServiceRunner, _ request: Request) async throws {
+        let name = request.pathParameters["name"] ?? ""
+        guard let webhook = try await WebhookRecord.all(named: name, countingTo: Self.depth, from: database).first
+        else {
+            throw RequestError.notFound("There is no webhook \(name).", hint: "It may have been removed.")
+        }
+        self.webhook = webhook
+    }
 
     var title: String { "Webhook \(webhook.name)" }
     var section: PageSection { .apps }

@@ -1,3 +1,4 @@
+import CarillonPostgres
 import CarillonSchema
 import CarillonText
 import CarillonWeb
@@ -7,6 +8,15 @@ struct WorkersView: PageView {
     let workers: [WorkerRow]
     let maintenance: MaintenanceReport
     let horizon: HorizonHolder?
+
+    init(from database: ServiceRunner) async throws {
+        async let rows: [WorkerRow] = database.values(of: WorkerRow.statement)
+        async let report = MaintenanceReport(from: database)
+        async let holder = HorizonHolder.find(from: database)
+        workers = try await rows
+        maintenance = try await report
+        horizon = try await holder
+    }
 
     var title: String { "Workers" }
     var section: PageSection { .workers }

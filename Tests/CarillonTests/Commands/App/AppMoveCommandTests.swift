@@ -40,8 +40,8 @@ import Testing
         }
     }
 
-    @Test func `what a failed move could not undo is said after the reason, and which database it is in`() async throws
-    {
+    @Test
+    func `what a failed move could not undo is said after the reason, and which database it is in`() async throws {
         try await TestDatabase.with(.schema) { target in
             try await shop.database.run(
                 """

@@ -112,8 +112,8 @@ import Testing
         }
     }
 
-    @Test func `a member of pg_read_all_data is named, and can neither be isolated nor stay so unnoticed`() async throws
-    {
+    @Test
+    func `a member of pg_read_all_data is named, and can neither be isolated nor stay so unnoticed`() async throws {
         try await TestDatabase.withOwnCluster { database, _ in
             func check() async throws -> String {
                 try await ProgramRun.run(["check"], environment: ["DATABASE_URL": database.url]).output
@@ -125,7 +125,7 @@ import Testing
                 """
             )
             let isolate = "SELECT carillon.isolate_app('demo', 'stranger')"
-            let error = await #expect(throws: PostgresError.self) { try await database.run(isolate) }
+            let error = await database.refusal(of: isolate)
             #expect(
                 error?.message.contains("sees all apps as a member of pg_read_all_data") == true,
                 "\(error?.message ?? "")"

@@ -39,9 +39,8 @@ import Testing
         #expect(try await shop.database.number("SELECT sum(sent)::bigint FROM carillon.results") == 20)
     }
 
-    @Test func `an app whose topic is wrong is paused before all of its messages fail, and the log says why`()
-        async throws
-    {
+    @Test
+    func `an app whose topic is wrong is paused before all of its messages fail, and the log says why`() async throws {
         try await shop.database.connection.script("UPDATE carillon.apps SET topic = 'com.elsewhere'")
         try await shop.enqueue(500)
         let worker = try await shop.drain("--max-in-flight", "100")

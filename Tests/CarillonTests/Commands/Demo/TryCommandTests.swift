@@ -35,8 +35,8 @@ import Testing
         }
     }
 
-    @Test func `the call that try prints works in psql, its outcome is shown, and nothing is left of it`() async throws
-    {
+    @Test
+    func `the call that try prints works in psql, its outcome is shown, and nothing is left of it`() async throws {
         try await Self.with { program, connection, loop in
             let enqueue = try await program.line(containing: "SELECT carillon.enqueue(", on: loop)
             try await connection.script(enqueue)
@@ -100,9 +100,8 @@ import Testing
         }
     }
 
-    @Test func `with a push in flight and others held it ends within seconds, and says what has not ended`()
-        async throws
-    {
+    @Test
+    func `with a push in flight and others held it ends within seconds, and says what has not ended`() async throws {
         let rules = ["--answer", "aa=silence", "--answer", "ab=403:BadEnvironmentKeyIdInToken"]
         let (said, ended) = try await Self.with(rules, endedBy: SIGTERM) { program, connection, loop in
             // With a signing key, a connection takes one push until the first is answered.

@@ -75,9 +75,8 @@ import Testing
         }
     }
 
-    @Test func `an unknown reason is refused with what was meant, and one of the gateway's own is taken`()
-        async throws
-    {
+    @Test
+    func `an unknown reason is refused with what was meant, and one of the gateway's own is taken`() async throws {
         try await Shop.with(answers: ["bad=400:OutOfStars"]) { shop in
             for command in ["list", "requeue"] {
                 let run = try await shop.run("failures", command, "--reason", "BadDeviceTokn")

@@ -95,20 +95,6 @@ import Testing
         }
     }
 
-    @Test func `programs that create the schema at once apply each version once`() async throws {
-        try await TestDatabase.connected(.nothing) { one, url in
-            let other = try await PostgresConnection.connect(url, application: "other")
-            try await attempt {
-                async let first = Migrator(one).up()
-                async let second = Migrator(other).up()
-                let versions = try await first.map(\.version) + second.map(\.version)
-                #expect(versions.sorted() == Migration.all.map(\.version), "\(versions)")
-            } finally: {
-                await other.close()
-            }
-        }
-    }
-
     @Test func `an option of many other commands is refused with those that this one takes`() async throws {
         let sql = try await ProgramRun.run(["migrate", "sql", "--database", "postgresql://localhost/x"])
         #expect(sql.status == 2)

@@ -11,9 +11,8 @@ import Testing
 
 /// `status`, as people and programs read it.
 @Suite(.shop) struct StatusCommandTests {
-    @Test func `a worker with a long lease may be silent for long, and its lease stands beside that`()
-        async throws
-    {
+    @Test
+    func `a worker with a long lease may be silent for long, and its lease stands beside that`() async throws {
         try await shop.database.connection.script(
             """
             INSERT INTO carillon.workers (name, heartbeat_at, lease_until)

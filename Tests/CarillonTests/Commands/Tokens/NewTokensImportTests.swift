@@ -28,8 +28,8 @@ import Testing
         try await shop.database.rows("SELECT way, count(*) FROM public.ways GROUP BY 1 ORDER BY 1")
     }
 
-    @Test func `batches after one of new tokens are copied until a token is known, with the same result`() async throws
-    {
+    @Test
+    func `batches after one of new tokens are copied until a token is known, with the same result`() async throws {
         try await shop.database.run(Self.watch)
         var lines = (0..<100_000).map { number in
             let time = number.isMultiple(of: 3) ? "" : "1600000000"

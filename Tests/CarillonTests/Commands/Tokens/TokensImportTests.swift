@@ -21,8 +21,8 @@ import Testing
         ) { rows in try rows.indices.map { try rows.string($0, 0) } }
     }
 
-    @Test func `a token has the kind of its line, or else of --kind, and keeps it when neither names one`() async throws
-    {
+    @Test
+    func `a token has the kind of its line, or else of --kind, and keeps it when neither names one`() async throws {
         let rows = Statement(
             "kinds",
             """
@@ -156,9 +156,8 @@ import Testing
         #expect(single.output.hasPrefix("Imported 1 token into shop in "))
     }
 
-    @Test func `a hundred thousand lines come in by an application's role, but for those that are refused`()
-        async throws
-    {
+    @Test
+    func `a hundred thousand lines come in by an application's role, but for those that are refused`() async throws {
         // A thousand refused lines, and nine tokens that come twice.
         let lines = (1...100_000).map { line in
             let token = line.isMultiple(of: 100) ? "none" : Shop.token(String(line % 99_990, radix: 16) + "f")

@@ -7,8 +7,8 @@ import Testing
 
 /// What PostgreSQL refuses to write as it should be, because of what a user has added.
 @Suite(.shop) struct UnrecordedOutcomeTests {
-    @Test func `a message that only its failures tell of keeps its reference, and every command finds it`() async throws
-    {
+    @Test
+    func `a message that only its failures tell of keeps its reference, and every command finds it`() async throws {
         try await shop.database.connection.script(
             """
             CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -45,9 +45,8 @@ import Testing
         #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages WHERE reference = 'trg'") == 1)
     }
 
-    @Test func `a job of a split message that only its failures tell of is found by every id of that message`()
-        async throws
-    {
+    @Test
+    func `a job of a split message that only its failures tell of is found by every id of that message`() async throws {
         try await shop.database.connection.script(
             """
             CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

@@ -2,7 +2,6 @@ import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
-import CarillonTLS
 import CarillonWeb
 import Glibc
 import TestSupport
@@ -141,123 +140,6 @@ import Testing
         }
     }
 
-    @Test func `a gateway that nobody trusted vouches for is not sent to`() async throws {
-        try await Shop.with(root: try CertificateAuthority(name: "Other").pem) { shop in
-            try await shop.enqueue(5)
-            let run = try await shop.run("worker", "--once")
-            #expect(run.status == 69 || run.status == 78)
-            #expect(run.errors.contains("trust"))
-            #expect(await shop.gateway.receivedRequests().isEmpty)
-            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 5)
-        }
-    }
-
-    @Test func `a gateway with another name in its certificate is not sent to`() async throws {
-        try await Shop.with({ $0.serverNames = ["other.example"] }) { shop in
-            try await shop.enqueue(5)
-            let run = try await shop.run("worker", "--once")
-            #expect(run.status == 69 || run.status == 78)
-            #expect(run.errors.contains("localhost"))
-            #expect(await shop.gateway.receivedRequests().isEmpty)
-            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 5)
-        }
-    }
-
-    @Test(.shop)
-    func `a credential that was spoilt in the table holds its app, and its secrets stay secret`() async throws {
-        try await shop.database.connection.script("UPDATE carillon.certificates SET private_key = 'canary-key'")
-        try await shop.enqueue(5)
-        let run = try await shop.run("worker", "--once")
-        #expect(run.status == 78)
-        #expect(run.errors.contains("shop") && !run.errors.contains("canary"))
-        #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 5)
-        let unreadable = "SELECT count(*) FROM carillon.certificates WHERE last_error LIKE '%canary%'"
-        #expect(try await shop.database.number(unreadable) == 0)
-        #expect(try await shop.run("credential", "check").status == 78)
-    }
-
-    @Test func `SIGTERM lets what is in flight end`() async throws {
-        try await Shop.with({ $0.delay = .milliseconds(500) }) { shop in
-            try await shop.enqueue(200)
-            try await TestLoop.with { loop in
-                let worker = try shop.start("worker")
-                try await shop.waitForRequests()
-                #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
-                #expect(worker.said.contains("waiting for the answers"))
-            }
-            let tokens = await shop.gateway.receivedRequests().map(\.token)
-            #expect(Set(tokens).count == tokens.count)
-            #expect(
-                try await shop.database.number("SELECT coalesce(sum(sent), 0)::int8 FROM carillon.results")
-                    == tokens.count
-            )
-            #expect(try await shop.database.number("SELECT count(*) FROM carillon.inflight") == 0)
-            #expect(try await shop.database.number("SELECT count(*) FROM carillon.workers") == 0)
-        }
-    }
-
-    @Test func `a second SIGTERM ends it at once, and every unsent job can be claimed`() async throws {
-        try await Shop.with({ $0.delay = .seconds(3_000) }) { shop in
-            try await shop.enqueue(200)
-            var claims = 0
-            try await TestLoop.with { loop in
-                // It ends within a second, which may be too short to give all back on a busy machine: then it is tried again.
-                for _ in 1...5 {
-                    let worker = try shop.start("worker")
-                    try await shop.waitForRequests()
-                    worker.signal(SIGTERM)
-                    _ = try await worker.line(containing: "waiting for the answers", on: loop)
-                    let begin = MonotonicInstant.now
-                    #expect(try await worker.end(by: SIGTERM, on: loop) == .status(75))
-                    // Otherwise it waits for half a minute.
-                    #expect(MonotonicInstant.now - begin < .seconds(25))
-                    claims = try await shop.database.number("SELECT count(*) FROM carillon.inflight")
-                    if claims == 0 { break }
-                    try await shop.database.run("SELECT carillon.take_over(w.id, w.beat) FROM carillon.workers w")
-                }
-            }
-            #expect(claims == 0)
-            #expect(try await shop.database.number("SELECT count(*) FROM carillon.pending") == 200)
-        }
-    }
-
-    /// It is run again while it exits with 69, for the reason that `Shop.drain` names.
-    private static func end(of command: ChildProcess.Command) async throws -> ChildProcess.Exit {
-        try await TestLoop.with { loop in
-            var end = ChildProcess.Exit.status(69)
-            for _ in 0...5 where end == .status(69) {
-                end = try await ChildProcess(command).wait(on: loop, until: .now + .seconds(180))
-            }
-            return end
-        }
-    }
-
-    @Test(.shop) func `a log that nobody reads does not stop it`() async throws {
-        try await shop.enqueue(100)
-        let (ours, theirs) = try SocketPair().release()
-        defer {
-            close(ours)
-            close(theirs)
-        }
-        let full = [UInt8](repeating: 0, count: 4_096)
-        while write(theirs, full, full.count) > 0 {}
-        var command = ChildProcess.Command(try ProgramRun.path, ["worker", "--once", "--log-level", "debug"])
-        command.environment = ProgramRun.environment(["DATABASE_URL": TestLogin.worker.url(shop.database.url)])
-        command.output = .descriptor(theirs)
-        command.error = .descriptor(theirs)
-        #expect(try await Self.end(of: command) == .status(0))
-        #expect(try await shop.database.number("SELECT sum(sent)::int8 FROM carillon.results") == 100)
-    }
-
-    @Test(.shop) func `closed standard streams do not stop it`() async throws {
-        try await shop.enqueue(100)
-        let line = "exec \"$0\" worker --once <&- >&- 2>&-"
-        var command = ChildProcess.Command("/bin/sh", ["-c", line, try ProgramRun.path])
-        command.environment = ProgramRun.environment(["DATABASE_URL": TestLogin.worker.url(shop.database.url)])
-        #expect(try await Self.end(of: command) == .status(0))
-        #expect(try await shop.database.number("SELECT sum(sent)::int8 FROM carillon.results") == 100)
-    }
-
     @Test func `an embedded database keeps what it has`() async throws {
         try await TemporaryFolder.with { folder in
             let words = ["worker", "--once", "--embedded", "--data", folder.file("data")]
@@ -277,17 +159,5 @@ import Testing
         let run = try await ProgramRun.run(["worker"] + words)
         #expect(run.status == 2)
         #expect(run.errors.contains("--embedded") && run.errors.contains("--data"))
-    }
-}
-
-extension Shop {
-    /// Until the gateway has seen a request. Each query gives way to the worker.
-    fileprivate func waitForRequests() async throws {
-        let deadline = MonotonicInstant.now + .seconds(60)
-        while true {
-            let held = try await database.number("SELECT count(*) FROM carillon.inflight")
-            if held > 0, await gateway.statistics().requests > 0 { return }
-            guard .now < deadline else { throw IOError(.timedOut, "no request came") }
-        }
     }
 }
