@@ -46,8 +46,10 @@ GRANT INSERT (app_id, lane, tokens, payload, payloads, push_type, priority, expi
     created_at), SELECT (id) ON carillon.messages TO carillon_app, carillon_tenant;
 -- By column: whoever may UPDATE or DELETE any row of a whole table may also LOCK it, and stop everybody's broadcasts and feedback
 -- passes. Apps that share carillon_app trust each other, and may DELETE; tenants call unregister_token().
-GRANT SELECT, INSERT (app_id, token, last_update, owner, badge, kind, expires_at),
-    UPDATE (app_id, token, last_update, owner, badge, kind, expires_at) ON carillon.tokens TO carillon_app, carillon_tenant;
+GRANT SELECT,
+    INSERT (app_id, token, last_update, owner, badge, kind, expires_at, environment, activity_type, time_zone, locale, attributes),
+    UPDATE (app_id, token, last_update, owner, badge, kind, expires_at, environment, activity_type, time_zone, locale, attributes)
+ON carillon.tokens TO carillon_app, carillon_tenant;
 GRANT DELETE ON carillon.tokens TO carillon_app;
 GRANT SELECT ON carillon.results, carillon.failures, carillon.channels, carillon.consumers, carillon.delivery_metrics
 TO carillon_app, carillon_tenant;
