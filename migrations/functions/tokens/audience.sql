@@ -58,16 +58,24 @@ COMMENT ON FUNCTION carillon.check_audience IS 'Internal: returns the refusal of
 
 -- open_audience() reads one snapshot, in slices of `size` tokens along an index, so that each costs the same however many tokens
 -- there are: the primary key for devices, tokens_by_kind for other kinds. A plan that knows the kind also knows whether the partial
--- index contains it. For (expires_at > now()) IS NOT FALSE, the planner would estimate that no row matches. If few tokens are asked
--- for, it would sort all tokens for each slice.
+-- index contains it. For (expires_at > now()) IS NOT FALSE, the planner would estimate that no row matches. If the tokens are chosen
+-- by more than their kind, they are read in one go, in any order, and those chosen are sorted: often a few among millions.
 CREATE OR REPLACE FUNCTION carillon.open_audience(app integer, wanted carillon.audience_arguments, size integer) RETURNS refcursor
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     slices refcursor;
     asked CONSTANT jsonb := nullif(wanted.where_attributes, '{}');
     patterns CONSTANT text[] := carillon.locale_patterns(wanted.locales);
 BEGIN
+    IF num_nonnulls(asked, patterns, wanted.activity_type, wanted.started_type) > 0 THEN
+        OPEN slices FOR SELECT array_agg(t.token ORDER BY t.token), NULL::json[] FROM (
+            SELECT k.token, row_number() OVER (ORDER BY k.token) AS place FROM carillon.tokens k
+            WHERE k.app_id = app AND k.kind = wanted.kind AND (k.expires_at IS NULL OR k.expires_at > now())
+                AND carillon.is_asked_for(k.attributes, k.locale, k.activity_type, asked, patterns, wanted.activity_type,
+                    wanted.started_type)) t
+        GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
+        RETURN slices;
+    END IF;
     OPEN slices FOR WITH RECURSIVE slice AS (
         SELECT NULL::text[] AS tokens, '' AS last
         UNION ALL
@@ -75,8 +83,6 @@ BEGIN
             SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
                 SELECT k.token FROM carillon.tokens k WHERE k.app_id = app AND k.token > slice.last AND k.kind = wanted.kind
                     AND (k.expires_at IS NULL OR k.expires_at > now())
-                    AND carillon.is_asked_for(k.attributes, k.locale, k.activity_type, asked, patterns, wanted.activity_type,
-                        wanted.started_type)
                 ORDER BY k.token LIMIT size) t) next
         WHERE next.tokens IS NOT NULL)
     SELECT c.tokens, NULL::json[] FROM slice c WHERE c.tokens IS NOT NULL;
