@@ -1,19 +1,31 @@
 -- Tokens are in lower case, so that a device has only one row and feedback finds it.
 CREATE TABLE carillon.tokens (
-    app_id      integer,
-    token       text,
-    last_update timestamptz NOT NULL DEFAULT now(),
-    owner       text,
-    badge       integer NOT NULL DEFAULT 0,
-    kind        text NOT NULL DEFAULT 'device',
-    expires_at  timestamptz,
+    app_id        integer,
+    token         text,
+    last_update   timestamptz NOT NULL DEFAULT now(),
+    owner         text,
+    badge         integer NOT NULL DEFAULT 0,
+    kind          text NOT NULL DEFAULT 'device',
+    expires_at    timestamptz,
+    environment   text,
+    activity_type text,
+    time_zone     text,
+    locale        text,
+    attributes    jsonb,
     PRIMARY KEY (app_id, token),
     CONSTRAINT tokens_token_is_lower_case_hex CHECK (
         token ~ '^(?:[0-9a-f][0-9a-f])+$' AND length(token) <= 512),
     -- Short enough for an index entry.
     CONSTRAINT tokens_owner_is_2048_bytes_at_most CHECK (octet_length(owner) <= 2048),
     -- token_kinds() has those of today. The first condition is for speed.
-    CONSTRAINT tokens_kind_is_a_name CHECK (kind = 'device' OR kind COLLATE "C" ~ '^[a-z0-9_-]{1,64}$')
+    CONSTRAINT tokens_kind_is_a_name CHECK (kind = 'device' OR kind COLLATE "C" ~ '^[a-z0-9_-]{1,64}$'),
+    -- A null passes all of these at once.
+    CONSTRAINT tokens_environment_is_known CHECK (environment IN ('production', 'sandbox')),
+    CONSTRAINT tokens_activity_type_has_1_to_255_bytes CHECK (octet_length(activity_type) BETWEEN 1 AND 255),
+    CONSTRAINT tokens_time_zone_has_1_to_64_bytes CHECK (octet_length(time_zone) BETWEEN 1 AND 64),
+    CONSTRAINT tokens_locale_has_1_to_64_bytes CHECK (octet_length(locale) BETWEEN 1 AND 64),
+    CONSTRAINT tokens_attributes_are_an_object_of_4096_bytes_at_most CHECK (
+        jsonb_typeof(attributes) = 'object' AND octet_length(attributes::text) <= 4096)
 );
 ALTER TABLE carillon.tokens SET (
     fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000
@@ -35,6 +47,15 @@ COMMENT ON COLUMN carillon.tokens.kind IS
 COMMENT ON COLUMN carillon.tokens.expires_at IS
     'when the token expires, for example because its Live Activity ends; from then on broadcasts skip it and maintenance '
     'deletes it; null means never';
+COMMENT ON COLUMN carillon.tokens.environment IS 'production or sandbox; null means that of the app';
+COMMENT ON COLUMN carillon.tokens.activity_type IS
+    'the type of the Live Activities that a push_to_start token starts, for an app that has several types; null if it was not '
+    'given';
+COMMENT ON COLUMN carillon.tokens.time_zone IS 'the device''s time zone, such as Europe/Berlin; null if it was not given';
+COMMENT ON COLUMN carillon.tokens.locale IS
+    'the user''s language, or language and region, such as de or de-AT; null if it was not given';
+COMMENT ON COLUMN carillon.tokens.attributes IS
+    'a JSON object of your own about the device or its user, such as {"plan": "pro"}; a broadcast may choose tokens by it';
 
 -- 410 answers, entries of the legacy feedback list, and BadDeviceToken answers for apps with reap_bad_tokens.
 CREATE TABLE carillon.feedback (

@@ -70,51 +70,27 @@ END
 $$;
 COMMENT ON FUNCTION carillon.enqueue_jobs IS 'Internal: stores the jobs of a message that has several.';
 
--- open_audience() reads one snapshot, in slices of `size` tokens along an index, so that each costs the same however many tokens
--- there are: the primary key for devices, tokens_by_kind for other kinds. A plan that knows the kind also knows whether the partial
--- index contains it. For (expires_at > now()) IS NOT FALSE, the planner would estimate that no row matches.
-CREATE OR REPLACE FUNCTION carillon.open_audience(app integer, wanted text, size integer) RETURNS refcursor
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
-DECLARE
-    slices refcursor;
-BEGIN
-    OPEN slices FOR WITH RECURSIVE slice AS (
-        SELECT NULL::text[] AS tokens, '' AS last
-        UNION ALL
-        SELECT next.tokens, next.last FROM slice CROSS JOIN LATERAL (
-            SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
-                SELECT k.token FROM carillon.tokens k WHERE k.app_id = app AND k.token > slice.last AND k.kind = wanted
-                    AND (k.expires_at IS NULL OR k.expires_at > now())
-                ORDER BY k.token LIMIT size) t) next
-        WHERE next.tokens IS NOT NULL)
-    SELECT c.tokens, NULL::json[] FROM slice c WHERE c.tokens IS NOT NULL;
-    RETURN slices;
-END
-$$;
-COMMENT ON FUNCTION carillon.open_audience IS 'Internal: opens a cursor of the tokens of one kind of an app, in arrays.';
-
 -- audience_of() returns the tokens of a message, checked, and their payloads if each has its own. For a broadcast it returns the
 -- first slice of the app's tokens, and the cursor of the others. `tokens` is null if there are none.
 CREATE OR REPLACE FUNCTION carillon.audience_of(
-    m carillon.message_arguments, made carillon.draft, everyone boolean, kind text,
+    m carillon.message_arguments, made carillon.draft, everyone boolean, wanted carillon.audience_arguments,
     OUT tokens text[], OUT payloads json[], OUT slices refcursor, OUT refusal carillon.refusal
 )
 LANGUAGE plpgsql AS $$
 DECLARE
     token CONSTANT text := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
-    wanted_kind text;
     cleaned record;
 BEGIN
     refusal := made.refusal;
     IF refusal.message IS NULL AND everyone THEN
-        refusal := carillon.check_kind(kind);
+        refusal := carillon.check_audience(wanted);
     END IF;
     IF refusal.message IS NOT NULL THEN
         RETURN;
     END IF;
     IF everyone THEN
-        wanted_kind := coalesce(kind, carillon.kind_of_push(made.push_type, made.payload));
-        slices := carillon.open_audience(made.app_id, wanted_kind, carillon.tokens_per_job());
+        wanted.kind := coalesce(wanted.kind, carillon.kind_of_push(made.push_type, made.payload));
+        slices := carillon.open_audience(made.app_id, wanted, carillon.tokens_per_job());
         FETCH slices INTO tokens, payloads;
     ELSIF cardinality(m.tokens) = 1 AND token IS NOT NULL THEN
         tokens := ARRAY[token];
@@ -134,7 +110,9 @@ BEGIN
     ELSIF tokens IS NULL AND m."strict" THEN
         refusal := CASE WHEN everyone THEN carillon.refusal('app', 'an app with registered tokens if strict is true',
                 quote_literal(m.app) || ', which has none'
-                    || CASE WHEN wanted_kind <> 'device' THEN ' of kind ' || wanted_kind ELSE '' END)
+                    || CASE WHEN wanted.kind <> 'device' THEN ' of kind ' || wanted.kind ELSE '' END
+                    || CASE WHEN num_nonnulls(wanted.where_attributes, wanted.locales, wanted.activity_type,
+                        wanted.started_type) > 0 THEN ' that was asked for' ELSE '' END)
             ELSE carillon.refusal('tokens', 'one or more device tokens if strict is true',
                 CASE WHEN m.tokens IS NULL THEN 'null' ELSE 'none' END) END;
     -- Most calls name no push type.
@@ -150,7 +128,8 @@ COMMENT ON FUNCTION carillon.audience_of IS 'Internal: returns the tokens of a m
 --
 -- enqueue and broadcast share this function, and refusals are raised only here: the error then has one line of context, without a
 -- list of 34 types.
-CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, kind text DEFAULT NULL) RETURNS bigint
+CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, wanted carillon.audience_arguments)
+RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     size integer;
@@ -170,9 +149,8 @@ DECLARE
     holder bigint;
     lane integer;
 BEGIN
-    -- A plain message, as plain.sql defines it, has no argument that needs a closer check. Most messages are plain. Their cost is
-    -- mainly that PL/pgSQL prepares each expression anew in each transaction, and looks up each function in it: so there are few
-    -- here.
+    -- Most messages are plain, as plain.sql defines it, and have no argument that needs a closer check. Their cost is mainly that
+    -- PL/pgSQL prepares each expression anew in each transaction, and looks up each function in it: so there are few here.
     token := m.tokens[1];
     IF NOT everyone AND carillon.is_single_token(m.tokens) AND carillon.is_plain_text(m.alert, m.badge, m.sound)
         AND num_nonnulls(m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic, m.run_at, m.lane, m.dedupe_key,
@@ -216,7 +194,7 @@ BEGIN
     END IF;
     size := carillon.tokens_per_job();
     made := carillon.draft(m);
-    audience := carillon.audience_of(m, made, everyone, kind);
+    audience := carillon.audience_of(m, made, everyone, wanted);
     refusal := audience.refusal;
     IF refusal.hint IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
@@ -264,7 +242,7 @@ BEGIN
     m.payloads := NULL;
     made.payloads := NULL;
     audience := NULL;
-    PERFORM carillon.enqueue_jobs(first, coalesce(clean, first_slice), payloads, slices, m, made, lane, kind);
+    PERFORM carillon.enqueue_jobs(first, coalesce(clean, first_slice), payloads, slices, m, made, lane, wanted.kind);
     RETURN first;
 END
 $$;

@@ -170,10 +170,15 @@ BEGIN
     DELETE FROM carillon.tokens k WHERE k.app_id = app AND k.token = ANY (tokens)
         AND k.token <> ALL (ARRAY(SELECT r.token FROM unnest(rows::carillon.tokens[]) r))
         AND (NOT is_live OR k.last_update <= read_at);
-    INSERT INTO carillon.tokens AS k (app_id, token, last_update, owner, badge, kind, expires_at)
-    SELECT app, r.token, r.last_update, r.owner, r.badge, r.kind, r.expires_at FROM unnest(rows::carillon.tokens[]) r
+    INSERT INTO carillon.tokens AS k (app_id, token, last_update, owner, badge, kind, expires_at, environment, activity_type,
+        time_zone, locale, attributes)
+    SELECT app, r.token, r.last_update, r.owner, r.badge, r.kind, r.expires_at, r.environment, r.activity_type,
+        r.time_zone, r.locale, r.attributes
+    FROM unnest(rows::carillon.tokens[]) r
     ON CONFLICT ON CONSTRAINT tokens_pkey DO UPDATE SET last_update = excluded.last_update, owner = excluded.owner,
-        badge = excluded.badge, kind = excluded.kind, expires_at = excluded.expires_at
+        badge = excluded.badge, kind = excluded.kind, expires_at = excluded.expires_at,
+        environment = excluded.environment, activity_type = excluded.activity_type, time_zone = excluded.time_zone,
+        locale = excluded.locale, attributes = excluded.attributes
     WHERE NOT is_live OR excluded.last_update >= k.last_update;
 END
 $$;
