@@ -59,7 +59,9 @@ CREATE TYPE carillon.push_rules AS (
 COMMENT ON TYPE carillon.push_rules IS 'What Apple requires of the pushes of one push type, as push_types returns it.';
 
 CREATE TYPE carillon.draft AS (
-    app_id integer, payload text, push_type text, priority smallint, scheduled boolean, refusal carillon.refusal,
+    app_id integer, payload text, push_type text, priority smallint,
+    run_at timestamptz,  -- null if it is due at once
+    refusal carillon.refusal,
     payloads json[],  -- one for each token that was given
     after_badge text  -- if each token has its own badge: what follows the badge; payload is what precedes it
 );

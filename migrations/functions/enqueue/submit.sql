@@ -15,11 +15,11 @@ DECLARE
     one CONSTANT json := CASE WHEN payloads IS NULL THEN made.payload WHEN cardinality(payloads) = 1 THEN payloads[1]::text END;
     each CONSTANT json[] := CASE WHEN one IS NULL THEN payloads END;
 BEGIN
-    IF made.scheduled THEN
+    IF made.run_at IS NOT NULL THEN
         INSERT INTO carillon.scheduled (id, app_id, lane, tokens, payload, payloads, push_type, priority, expires_at,
             collapse_id, topic, reference, on_unknown, broadcast_id, run_at)
         VALUES (id, made.app_id, lane, tokens, one, each, made.push_type, made.priority, m.expires_at,
-            m.collapse_id, m.topic, m.reference, coalesce(m.on_unknown, 'retry'), broadcast_id, m.run_at);
+            m.collapse_id, m.topic, m.reference, coalesce(m.on_unknown, 'retry'), broadcast_id, made.run_at);
     ELSE
         INSERT INTO carillon.messages (id, app_id, lane, tokens, payload, payloads, push_type, priority, expires_at,
             collapse_id, topic, reference, on_unknown, broadcast_id)
@@ -207,8 +207,8 @@ BEGIN
             payload := CASE WHEN octet_length(m.reference) <= carillon.max_reference_bytes() THEN payload END;
         END IF;
         INSERT INTO carillon.messages (app_id, tokens, payload, reference)
-        SELECT a.id, ARRAY[lower(token COLLATE "C")], payload::json, m.reference FROM carillon.apps a
-        WHERE a.name = m.app AND NOT a.is_guarded AND octet_length(payload) <= carillon.payload_limit('alert', a.protocol)
+        SELECT a.id, ARRAY[lower(token COLLATE "C")], payload::json, m.reference FROM carillon.apps a WHERE a.name = m.app
+            AND NOT a.is_guarded AND a.quiet_hours IS NULL AND octet_length(payload) <= carillon.payload_limit('alert', a.protocol)
         RETURNING messages.id INTO first;
         IF FOUND THEN
             RETURN first;
@@ -235,7 +235,7 @@ BEGIN
     -- A single push of the app must not wait behind a list of thousands.
     lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END);
     -- Most calls end here.
-    IF cardinality(clean) <= size AND m.dedupe_key IS NULL AND made.scheduled IS NULL AND payloads IS NULL
+    IF cardinality(clean) <= size AND m.dedupe_key IS NULL AND made.run_at IS NULL AND payloads IS NULL
         AND made.after_badge IS NULL
     THEN
         INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
@@ -247,7 +247,7 @@ BEGIN
     END IF;
     first := nextval('carillon.messages_id_seq');
     IF m.dedupe_key IS NOT NULL THEN
-        holder := carillon.take_dedupe_key(made.app_id, m.dedupe_key, m.dedupe_for, m.run_at, first);
+        holder := carillon.take_dedupe_key(made.app_id, m.dedupe_key, m.dedupe_for, made.run_at, first);
         IF holder IS DISTINCT FROM first THEN
             RETURN CASE m.on_duplicate WHEN 'existing' THEN holder END;
         END IF;

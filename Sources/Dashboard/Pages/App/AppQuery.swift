@@ -7,7 +7,8 @@ struct AppQuery {
         "web_app_settings",
         """
         SELECT a.topics, a.gateway, a.feedback_gateway, a.feedback_error, a.max_rate, a.max_per_device, a.max_attempts,
-            a.reap_bad_tokens, extract(epoch FROM a.keep_sent)::int8 AS keep_sent, a.created_at, a.updated_at
+            a.reap_bad_tokens, extract(epoch FROM a.keep_sent)::int8 AS keep_sent,
+            a.quiet_hours || ' ' || a.time_zone AS quiet_hours, a.created_at, a.updated_at
         FROM carillon.apps a WHERE a.name = $1
         """
     )

@@ -16,6 +16,7 @@ struct AppView: PageView {
         let maxAttempts: Int64
         let reapBadTokens: Bool
         let keepSent: Int64?
+        let quietHours: String?
         let createdAt: Moment
         let updatedAt: Moment
         let json: JSONValue
@@ -141,6 +142,7 @@ struct AppView: PageView {
             ),
             ("Attempts", HTML("at most \(settings.maxAttempts)")),
             ("BadDeviceToken", HTML(settings.reapBadTokens ? "deletes the token" : "keeps the token")),
+            ("Quiet hours", settings.quietHours.map { HTML($0) }),
             ("Accepted pushes", HTML(settings.keepSent.map { "kept for \(DurationText.age($0))" } ?? "not kept")),
             ("Added", settings.createdAt.html),
             ("Last changed", settings.updatedAt.html)
