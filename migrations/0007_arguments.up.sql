@@ -239,7 +239,9 @@ CREATE TYPE carillon.activity_arguments AS (
     on_unknown      text,
     topic           text,
     aps             jsonb,
-    extra           jsonb
+    extra           jsonb,
+    where_attributes jsonb,
+    locales         text[]
 );
 COMMENT ON TYPE carillon.activity_arguments IS
     'Internal: the arguments of a call of start_activity, update_activity or end_activity.';
@@ -261,7 +263,9 @@ CREATE TYPE carillon.media_arguments AS (
     on_unknown      text,
     topic           text,
     aps             jsonb,
-    extra           jsonb
+    extra           jsonb,
+    where_attributes jsonb,
+    locales         text[]
 );
 COMMENT ON TYPE carillon.media_arguments IS
     'Internal: the arguments of a call of start_media, update_media or end_media.';
@@ -293,5 +297,14 @@ CREATE TYPE carillon.publication AS (
     extra           jsonb
 );
 COMMENT ON TYPE carillon.publication IS 'Internal: the arguments of a call of publish.';
+
+CREATE TYPE carillon.audience_arguments AS (
+    kind             text,
+    where_attributes jsonb,
+    locales          text[],
+    activity_type    text,
+    started_type     text  -- of the Live Activity that is started: tokens that name another one cannot start it
+);
+COMMENT ON TYPE carillon.audience_arguments IS 'Internal: which tokens of an app a broadcast reaches.';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (7, 'arguments');

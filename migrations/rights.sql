@@ -132,13 +132,13 @@ BEGIN
         SELECT format('GRANT EXECUTE ON ROUTINE %s TO %s', coalesce(p.oid::regprocedure::text, 'carillon.' || n.name), g.roles)
         FROM (VALUES
             ('carillon_app, carillon_tenant', '
-                push push_each enqueue broadcast submit
+                push push_each enqueue broadcast audience submit
                 start_activity update_activity end_activity start_media update_media end_media publish
                 submit_activity submit_media submit_publication
                 message_status message_jobs trace broadcast_progress cancel cancel_messages cancel_found cancel_broadcast
                 requeue_failures forget subscribe unsubscribe take_events peek_events acknowledge_events
                 register_token unregister_token check_choice set_badge is_token token invalid_token token_kinds check_kind
-                note_unknown usual_end is_usual token_text push_types
+                check_details locale time_zone jsonb_or_null note_unknown usual_end is_usual token_text push_types
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app list_of_apps
                 list_tokens list_channels list_messages page_size'),
             ('carillon_app, carillon_worker', 'check_installation'),

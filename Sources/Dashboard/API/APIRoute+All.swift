@@ -33,7 +33,7 @@ extension APIRoute {
             right: .send,
             summary: "Enqueues a message to every registered token of one kind.",
             function: "broadcast",
-            members: content + delivery + [APIField("kind", .string)],
+            members: content + delivery + [APIField("kind", .string)] + choice + [APIField("activity_type", .string)],
             answer: .message
         ),
         APIRoute(
@@ -99,7 +99,7 @@ extension APIRoute {
                 APIField("tokens", .list(.token)), APIField("attributes_type", .string, required: true),
                 APIField("attributes", .object, required: true), APIField("content_state", .object, required: true),
                 APIField("channel", .string), APIField("push_token", .boolean), APIField("everyone", .boolean),
-            ] + activity,
+            ] + choice + activity,
             answer: .message
         ),
         APIRoute(
@@ -143,7 +143,7 @@ extension APIRoute {
             members: [
                 APIField("tokens", .list(.token), required: event != "start"),
                 APIField("attributes", .object, required: true),
-            ] + (event == "start" ? [APIField("everyone", .boolean)] : []) + [
+            ] + (event == "start" ? [APIField("everyone", .boolean)] + choice : []) + [
                 APIField("apns_timestamp", .time), APIField("topic", .string), APIField("aps", .object),
                 APIField("extra", .object),
             ] + delivery,
@@ -210,7 +210,9 @@ extension APIRoute {
             function: "register_token",
             members: [
                 APIField("token", .token, required: true), APIField("owner", .string), APIField("kind", .string),
-                APIField("expires_at", .time),
+                APIField("expires_at", .time), APIField("environment", .choice(["production", "sandbox"])),
+                APIField("activity_type", .string), APIField("time_zone", .string), APIField("locale", .string),
+                APIField("attributes", .object),
             ],
             answer: .notices
         ),
@@ -312,6 +314,9 @@ extension APIRoute {
         APIField("dedupe_for", .interval), APIField("on_unknown", .choice(["retry", "fail"])),
     ]
 
+    /// Which of an app's tokens a message for all of them is for.
+    private static let choice = [APIField("where_attributes", .object), APIField("locales", .list(.string))]
+
     private static let activity =
         [
             APIField("alert", .textOrObject), APIField("title", .string), APIField("body", .string),
@@ -341,7 +346,8 @@ extension APIRoute {
 
     private static let token = APIType.record([
         "token": .string, "owner": .string, "kind": .string, "last_update": .time, "expires_at": .time,
-        "badge": .integer,
+        "badge": .integer, "environment": .string, "activity_type": .string, "time_zone": .string, "locale": .string,
+        "attributes": .object,
     ])
 
     private static let event = APIType.record([

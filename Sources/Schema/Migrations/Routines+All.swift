@@ -80,6 +80,8 @@ extension Routines {
             File("functions/queue/take_over.sql", Files.take_over_sql),
             File("functions/queue/take_rate_turn.sql", Files.take_rate_turn_sql),
             File("functions/queue/withdraw.sql", Files.withdraw_sql),
+            File("functions/tokens/audience.sql", Files.audience_sql),
+            File("functions/tokens/details.sql", Files.details_sql),
             File("functions/tokens/reap.sql", Files.reap_sql),
             File("functions/tokens/reap_watched.sql", Files.reap_watched_sql),
             File("functions/tokens/tokens.sql", Files.tokens_sql),

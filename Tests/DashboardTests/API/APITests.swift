@@ -58,11 +58,18 @@ import Testing
     @Test func `a program registers tokens, sends to them, follows its messages and cancels them`() async throws {
         try await Self.with { shop, caller in
             let (one, two) = (Shop.token("a1"), Shop.token("a2"))
-            for token in [one, two] {
-                Self.expect(await caller.post("/tokens", #"{"token": "\#(token)", "owner": "u-1"}"#), "204")
+            for (token, locale) in [(one, "de_AT"), (two, "en")] {
+                let details = #""locale": "\#(locale)", "attributes": {"plan": "pro"}"#
+                Self.expect(
+                    await caller.post("/tokens", #"{"token": "\#(token)", "owner": "u-1", \#(details)}"#),
+                    "204"
+                )
             }
             let first = await caller.get("/tokens?owner=u-1&max_rows=1")
-            Self.expect(first, "200", "\"token\": \"\(one)\"", "\"next\": \"\(one)\"")
+            Self.expect(first, "200", "\"token\": \"\(one)\"", "\"locale\": \"de-AT\"", "\"next\": \"\(one)\"")
+            let choice = #""where_attributes": {"plan": "pro"}, "locales": ["de"], "run_at": "2100-01-01T00:00:00Z""#
+            Self.expect(await caller.post("/broadcasts", #"{"alert": "hi", \#(choice)}"#), "201")
+            #expect(try await shop.database.rows("SELECT tokens FROM carillon.scheduled") == ["({\(one)})"])
             let rest = await caller.get("/tokens?owner=u-1&max_rows=1&after=\(one)")
             Self.expect(rest, "200", "\"token\": \"\(two)\"", "\"next\": null")
 

@@ -102,7 +102,7 @@ import Testing
             "redeliver_webhook", "count_redelivery",
         ],
         "carillon_app": [
-            "submit", "submit_activity", "submit_media", "cancel", "cancel_messages", "cancel_found",
+            "submit", "submit_activity", "submit_media", "audience", "cancel", "cancel_messages", "cancel_found",
             "cancel_broadcast",
             "broadcast_progress", "forget",
             "register_token", "unregister_token", "requeue_failures", "message_status", "message_jobs", "trace",
@@ -111,7 +111,7 @@ import Testing
             "push_each", "subscribe", "unsubscribe", "take_events", "peek_events", "acknowledge_events",
         ],
         "carillon_tenant": [
-            "apps_of_caller", "broadcast_progress", "cancel_messages", "cancel_found", "channel", "forget",
+            "apps_of_caller", "audience", "broadcast_progress", "cancel_messages", "cancel_found", "channel", "forget",
             "message_jobs",
             "message_status",
             "record_channel", "remove_channel", "request_channel", "requeue_failures", "submit", "submit_activity",

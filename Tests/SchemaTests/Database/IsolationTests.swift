@@ -48,6 +48,7 @@ import Testing
                 #expect(try await database.value("\(call) IS NOT NULL") == "true", "\(call)")
             }
             #expect(try await database.value("carillon.broadcast('demo', 'x') IS NOT NULL") == "true")
+            #expect(try await database.rows("SELECT * FROM carillon.audience('demo')") == ["(1,t)"])
             try await database.run(
                 "INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{aa}', '{}') RETURNING id"
             )
@@ -156,6 +157,7 @@ import Testing
                 ("SELECT carillon.enqueue('other', '{aa}', 'x')", "42704"),
                 ("SELECT carillon.broadcast('other', 'x')", "42704"), ("SELECT carillon.cancel(200, 'other')", "42704"),
                 ("SELECT carillon.register_token('other', 'cc')", "42704"),
+                ("SELECT carillon.audience('other')", "42704"),
                 ("SELECT carillon.unregister_token('other', 'b1')", "42704"), ("DELETE FROM carillon.tokens", "42501"),
                 ("SELECT carillon.list_tokens('other', 'me')", "42704"),
                 ("SELECT carillon.list_messages('other', 'r')", "42704"), ("TABLE carillon.webhook_status", "42501"),
@@ -257,7 +259,7 @@ import Testing
                     AND has_function_privilege('carillon_tenant', p.oid, 'EXECUTE') ORDER BY 1
                 """
             ) == [
-                "(acknowledge_events)", "(apps_of_caller)", "(broadcast_progress)", "(cancel_found)",
+                "(acknowledge_events)", "(apps_of_caller)", "(audience)", "(broadcast_progress)", "(cancel_found)",
                 "(cancel_messages)", "(channel)", "(forget)", "(installation_fault)", "(message_jobs)",
                 "(message_status)", "(peek_events)", "(push)", "(push)", "(push_each)", "(record_channel)",
                 "(remove_channel)", "(request_channel)", "(requeue_failures)", "(submit)", "(submit_activity)",

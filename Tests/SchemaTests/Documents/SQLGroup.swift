@@ -35,6 +35,7 @@ struct SQLGroup {
             "push_each",
             "enqueue",
             "broadcast",
+            "audience",
             "cancel",
             "cancel_messages",
             "cancel_broadcast",

@@ -2,6 +2,10 @@
 enum SQLResultColumns {
     /// By function. A column `app` is the name of the app.
     static let own: [String: [String: String]] = [
+        "audience": [
+            "tokens": "the number of tokens",
+            "exact": "whether the number is exact; otherwise it is an estimate",
+        ],
         "broadcast_progress": [
             "app_id": "the id of the app",
             "tokens": "the number of its pushes",

@@ -36,8 +36,11 @@ import Testing
             base: "enqueue",
             changes: [
                 ("carillon.enqueue(", "carillon.broadcast("), ("tokens text[], ", ""),
-                (" ) RETURNS", ", kind text = NULL ) RETURNS"), ("app, tokens,", "app, NULL,"),
-                ("false, NULL)", "true, kind)"),
+                (
+                    " ) RETURNS",
+                    ", kind text = NULL, where_attributes jsonb = NULL, locales text[] = NULL, activity_type text = NULL ) RETURNS"
+                ), ("app, tokens,", "app, NULL,"),
+                ("false, NULL)", "true, ROW(kind, where_attributes, locales, activity_type, NULL))"),
             ]
         ),
         Variant(comment: "broadcast with an alert as JSON.", base: "broadcast", changes: jsonAlert),
@@ -142,7 +145,7 @@ import Testing
     @Test(.demo) func `each field of a row gets the argument of its name`() async throws {
         let values = #"""
             FROM \#(Self.functions) CROSS JOIN LATERAL
-                regexp_split_to_table(substring(p.prosrc FROM 'ROW\((.*)\)'), ',\s+') WITH ORDINALITY AS v(value, place)
+                regexp_split_to_table(substring(p.prosrc FROM 'ROW\((.*?)(?:\), (?:true|false), .*)?\)\s*$'), ',\s+') WITH ORDINALITY AS v(value, place)
             JOIN pg_attribute t ON t.attrelid = ('carillon.' || f.type)::regclass AND t.attnum = v.place
             WHERE v.value ~ '^\$[0-9]+\)*$'
             """#

@@ -147,8 +147,9 @@ BEGIN
     INTO tokens, next
     FROM (
         SELECT k.*, row_number() OVER (ORDER BY k.token) AS place FROM (
-            SELECT t.token, t.owner, t.kind, t.last_update, t.expires_at, t.badge FROM carillon.tokens t
-            WHERE t.app_id = target AND t.owner BETWEEN list_tokens.owner AND list_tokens.owner
+            SELECT t.token, t.owner, t.kind, t.last_update, t.expires_at, t.badge, t.environment, t.activity_type, t.time_zone,
+                t.locale, t.attributes
+            FROM carillon.tokens t WHERE t.app_id = target AND t.owner BETWEEN list_tokens.owner AND list_tokens.owner
             ORDER BY t.app_id, t.owner OFFSET 0) AS k
         WHERE k.token > coalesce(list_tokens.after, '') ORDER BY k.token LIMIT size + 1) AS g;
 END

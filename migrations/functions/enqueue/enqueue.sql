@@ -75,11 +75,12 @@ CREATE OR REPLACE FUNCTION carillon.broadcast(
     dedupe_key text = NULL, dedupe_for interval = NULL, on_unknown text = 'retry', title text = NULL, subtitle text = NULL,
     body text = NULL, strict boolean = false, on_duplicate text = 'null', aps jsonb = NULL, interruption_level text = NULL,
     relevance_score double precision = NULL, target_content_id text = NULL, filter_criteria text = NULL,
-    stale_date timestamptz = NULL, badge_add bigint = NULL, kind text = NULL
+    stale_date timestamptz = NULL, badge_add bigint = NULL, kind text = NULL, where_attributes jsonb = NULL,
+    locales text[] = NULL, activity_type text = NULL
 ) RETURNS bigint LANGUAGE sql AS $$
     SELECT carillon.submit(ROW($1, NULL, $2, NULL, $3, $4, $5, $6, $7, $8, $9, $10::pg_catalog.text,
         CASE WHEN $10 IS NOT NULL THEN pg_catalog.pg_typeof($10) END, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-        $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, NULL, NULL, $33), true, $34)
+        $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, NULL, NULL, $33), true, ROW($34, $35, $36, $37, NULL))
 $$;
 
 -- broadcast with an alert as JSON.
@@ -91,11 +92,12 @@ CREATE OR REPLACE FUNCTION carillon.broadcast(
     dedupe_key text = NULL, dedupe_for interval = NULL, on_unknown text = 'retry', title text = NULL, subtitle text = NULL,
     body text = NULL, strict boolean = false, on_duplicate text = 'null', aps jsonb = NULL, interruption_level text = NULL,
     relevance_score double precision = NULL, target_content_id text = NULL, filter_criteria text = NULL,
-    stale_date timestamptz = NULL, badge_add bigint = NULL, kind text = NULL
+    stale_date timestamptz = NULL, badge_add bigint = NULL, kind text = NULL, where_attributes jsonb = NULL,
+    locales text[] = NULL, activity_type text = NULL
 ) RETURNS bigint LANGUAGE sql AS $$
     SELECT carillon.submit(ROW($1, NULL, NULL, pg_catalog.to_jsonb($2), $3, $4, $5, $6, $7, $8, $9, $10::pg_catalog.text,
         CASE WHEN $10 IS NOT NULL THEN pg_catalog.pg_typeof($10) END, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-        $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, NULL, NULL, $33), true, $34)
+        $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, NULL, NULL, $33), true, ROW($34, $35, $36, $37, NULL))
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.start_activity(
@@ -104,10 +106,11 @@ CREATE OR REPLACE FUNCTION carillon.start_activity(
     everyone boolean = false, stale_date timestamptz = NULL, relevance_score double precision = NULL,
     apns_timestamp timestamptz = NULL, priority bigint = NULL, expires_at timestamptz = NULL, run_at timestamptz = NULL,
     lane bigint = NULL, reference text = NULL, dedupe_key text = NULL, dedupe_for interval = NULL, on_unknown text = 'retry',
-    topic text = NULL, aps jsonb = NULL, extra jsonb = NULL
+    topic text = NULL, aps jsonb = NULL, extra jsonb = NULL,
+    where_attributes jsonb = NULL, locales text[] = NULL
 ) RETURNS bigint LANGUAGE sql AS $$
     SELECT carillon.submit_activity(ROW($1, $2, 'start', $5, NULL, $3, $4, NULL, $6::pg_catalog.text, pg_catalog.pg_typeof($6),
-        $7, $8, $9, $10, $11, $12, $13, $14, NULL, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26))
+        $7, $8, $9, $10, $11, $12, $13, $14, NULL, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28))
 $$;
 
 -- start_activity with JSON.
@@ -117,11 +120,11 @@ CREATE OR REPLACE FUNCTION carillon.start_activity(
     everyone boolean = false, stale_date timestamptz = NULL, relevance_score double precision = NULL,
     apns_timestamp timestamptz = NULL, priority bigint = NULL, expires_at timestamptz = NULL, run_at timestamptz = NULL,
     lane bigint = NULL, reference text = NULL, dedupe_key text = NULL, dedupe_for interval = NULL, on_unknown text = 'retry',
-    topic text = NULL, aps jsonb = NULL, extra jsonb = NULL
+    topic text = NULL, aps jsonb = NULL, extra jsonb = NULL, where_attributes jsonb = NULL, locales text[] = NULL
 ) RETURNS bigint LANGUAGE sql AS $$
     SELECT carillon.submit_activity(ROW($1, $2, 'start', pg_catalog.to_jsonb($5)::pg_catalog.text, NULL, $3,
         pg_catalog.to_jsonb($4)::pg_catalog.text, NULL, $6::pg_catalog.text, pg_catalog.pg_typeof($6), $7, $8, $9, $10, $11,
-        $12, $13, $14, NULL, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26))
+        $12, $13, $14, NULL, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28))
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.update_activity(
@@ -133,7 +136,7 @@ CREATE OR REPLACE FUNCTION carillon.update_activity(
 ) RETURNS bigint LANGUAGE sql AS $$
     SELECT carillon.submit_activity(ROW($1, $2, 'update', $3, NULL, NULL, NULL, NULL, $4::pg_catalog.text,
         pg_catalog.pg_typeof($4), $5, $6, $7, NULL, NULL, NULL, $8, $9, NULL, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-        $20, $21))
+        $20, $21, NULL, NULL))
 $$;
 
 -- update_activity with JSON.
@@ -146,7 +149,7 @@ CREATE OR REPLACE FUNCTION carillon.update_activity(
 ) RETURNS bigint LANGUAGE sql AS $$
     SELECT carillon.submit_activity(ROW($1, $2, 'update', pg_catalog.to_jsonb($3)::pg_catalog.text, NULL, NULL, NULL, NULL,
         $4::pg_catalog.text, pg_catalog.pg_typeof($4), $5, $6, $7, NULL, NULL, NULL, $8, $9, NULL, $10, $11, $12, $13, $14, $15,
-        $16, $17, $18, $19, $20, $21))
+        $16, $17, $18, $19, $20, $21, NULL, NULL))
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.end_activity(
@@ -158,7 +161,7 @@ CREATE OR REPLACE FUNCTION carillon.end_activity(
 ) RETURNS bigint LANGUAGE sql AS $$
     SELECT carillon.submit_activity(ROW($1, $2, 'end', $3, NULL, NULL, NULL, NULL, $4::pg_catalog.text,
         pg_catalog.pg_typeof($4), $5, $6, $7, NULL, NULL, NULL, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
-        $21, $22))
+        $21, $22, NULL, NULL))
 $$;
 
 -- end_activity with JSON.
@@ -171,7 +174,7 @@ CREATE OR REPLACE FUNCTION carillon.end_activity(
 ) RETURNS bigint LANGUAGE sql AS $$
     SELECT carillon.submit_activity(ROW($1, $2, 'end', pg_catalog.to_jsonb($3)::pg_catalog.text, NULL, NULL, NULL, NULL,
         $4::pg_catalog.text, pg_catalog.pg_typeof($4), $5, $6, $7, NULL, NULL, NULL, $8, $9, $10, $11, $12, $13, $14, $15, $16,
-        $17, $18, $19, $20, $21, $22))
+        $17, $18, $19, $20, $21, $22, NULL, NULL))
 $$;
 
 -- One variant each: an anycompatible argument takes text and JSON, and only one is needed.
@@ -179,10 +182,11 @@ CREATE OR REPLACE FUNCTION carillon.start_media(
     app text, tokens text[], attributes anycompatible, everyone boolean = false, apns_timestamp timestamptz = NULL,
     priority bigint = NULL, expires_at timestamptz = NULL, run_at timestamptz = NULL, lane bigint = NULL, reference text = NULL,
     dedupe_key text = NULL, dedupe_for interval = NULL, on_unknown text = 'retry', topic text = NULL, aps jsonb = NULL,
-    extra jsonb = NULL
+    extra jsonb = NULL,
+    where_attributes jsonb = NULL, locales text[] = NULL
 ) RETURNS bigint LANGUAGE sql AS $$
     SELECT carillon.submit_media(ROW($1, $2, 'start', pg_catalog.to_jsonb($3) OPERATOR(pg_catalog.#>>) '{}', $4, $5, $6, $7, $8,
-        $9, $10, $11, $12, $13, $14, $15, $16))
+        $9, $10, $11, $12, $13, $14, $15, $16, $17, $18))
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.update_media(
@@ -192,7 +196,7 @@ CREATE OR REPLACE FUNCTION carillon.update_media(
     extra jsonb = NULL
 ) RETURNS bigint LANGUAGE sql AS $$
     SELECT carillon.submit_media(ROW($1, $2, 'update', pg_catalog.to_jsonb($3) OPERATOR(pg_catalog.#>>) '{}', NULL, $4, $5, $6, $7,
-        $8, $9, $10, $11, $12, $13, $14, $15))
+        $8, $9, $10, $11, $12, $13, $14, $15, NULL, NULL))
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.end_media(
@@ -202,7 +206,7 @@ CREATE OR REPLACE FUNCTION carillon.end_media(
     extra jsonb = NULL
 ) RETURNS bigint LANGUAGE sql AS $$
     SELECT carillon.submit_media(ROW($1, $2, 'end', pg_catalog.to_jsonb($3) OPERATOR(pg_catalog.#>>) '{}', NULL, $4, $5, $6, $7,
-        $8, $9, $10, $11, $12, $13, $14, $15))
+        $8, $9, $10, $11, $12, $13, $14, $15, NULL, NULL))
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.publish(
@@ -240,7 +244,8 @@ BEGIN
                 'Enqueues a message to device tokens. Pass an array even for a single token: ARRAY[token]. Returns the id of the '
                 'message, or null if there are no tokens or the dedupe_key is taken.'),
             ('broadcast',
-                'Enqueues a message to every registered token of one kind of an app, by default the kind for the push type. '
+                'Enqueues a message to every registered token of one kind of an app, by default the kind for the push type, or to '
+                'those of them that have the given attributes, locales or activity type. '
                 'Returns the id of the message, or null if there are no such tokens or the dedupe_key is taken.'),
             ('start_activity',
                 'Starts a Live Activity on the devices of push-to-start tokens or, with everyone, on all devices of the app. '

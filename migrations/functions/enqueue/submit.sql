@@ -40,8 +40,6 @@ CREATE OR REPLACE FUNCTION carillon.enqueue_jobs(
 LANGUAGE plpgsql AS $$
 DECLARE
     size CONSTANT integer := carillon.tokens_per_job();
-    kind_of_all CONSTANT text := CASE WHEN slices IS NOT NULL THEN
-        coalesce(kind, carillon.kind_of_push(made.push_type, made.payload)) END;
     job bigint;
     jobs integer := 0;
     pushes bigint := 0;
@@ -65,56 +63,32 @@ BEGIN
     END LOOP;
     CLOSE slices;
     INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, reference, kind)
-    VALUES (first, job, made.app_id, lane, jobs, pushes, m.reference, kind_of_all);
+    VALUES (first, job, made.app_id, lane, jobs, pushes, m.reference, kind);
 END
 $$;
 COMMENT ON FUNCTION carillon.enqueue_jobs IS 'Internal: stores the jobs of a message that has several.';
 
--- open_audience() reads one snapshot, in slices of `size` tokens along an index, so that each costs the same however many tokens
--- there are: the primary key for devices, tokens_by_kind for other kinds. A plan that knows the kind also knows whether the partial
--- index contains it. For (expires_at > now()) IS NOT FALSE, the planner would estimate that no row matches.
-CREATE OR REPLACE FUNCTION carillon.open_audience(app integer, wanted text, size integer) RETURNS refcursor
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
-DECLARE
-    slices refcursor;
-BEGIN
-    OPEN slices FOR WITH RECURSIVE slice AS (
-        SELECT NULL::text[] AS tokens, '' AS last
-        UNION ALL
-        SELECT next.tokens, next.last FROM slice CROSS JOIN LATERAL (
-            SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
-                SELECT k.token FROM carillon.tokens k WHERE k.app_id = app AND k.token > slice.last AND k.kind = wanted
-                    AND (k.expires_at IS NULL OR k.expires_at > now())
-                ORDER BY k.token LIMIT size) t) next
-        WHERE next.tokens IS NOT NULL)
-    SELECT c.tokens, NULL::json[] FROM slice c WHERE c.tokens IS NOT NULL;
-    RETURN slices;
-END
-$$;
-COMMENT ON FUNCTION carillon.open_audience IS 'Internal: opens a cursor of the tokens of one kind of an app, in arrays.';
-
 -- audience_of() returns the tokens of a message, checked, and their payloads if each has its own. For a broadcast it returns the
 -- first slice of the app's tokens, and the cursor of the others. `tokens` is null if there are none.
 CREATE OR REPLACE FUNCTION carillon.audience_of(
-    m carillon.message_arguments, made carillon.draft, everyone boolean, kind text,
+    m carillon.message_arguments, made carillon.draft, everyone boolean, INOUT wanted carillon.audience_arguments,
     OUT tokens text[], OUT payloads json[], OUT slices refcursor, OUT refusal carillon.refusal
 )
 LANGUAGE plpgsql AS $$
 DECLARE
     token CONSTANT text := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
-    wanted_kind text;
     cleaned record;
 BEGIN
     refusal := made.refusal;
     IF refusal.message IS NULL AND everyone THEN
-        refusal := carillon.check_kind(kind);
+        refusal := carillon.check_audience(wanted);
     END IF;
     IF refusal.message IS NOT NULL THEN
         RETURN;
     END IF;
     IF everyone THEN
-        wanted_kind := coalesce(kind, carillon.kind_of_push(made.push_type, made.payload));
-        slices := carillon.open_audience(made.app_id, wanted_kind, carillon.tokens_per_job());
+        wanted.kind := coalesce(wanted.kind, carillon.kind_of_push(made.push_type, made.payload));
+        slices := carillon.open_audience(made.app_id, wanted, carillon.tokens_per_job());
         FETCH slices INTO tokens, payloads;
     ELSIF cardinality(m.tokens) = 1 AND token IS NOT NULL THEN
         tokens := ARRAY[token];
@@ -134,7 +108,9 @@ BEGIN
     ELSIF tokens IS NULL AND m."strict" THEN
         refusal := CASE WHEN everyone THEN carillon.refusal('app', 'an app with registered tokens if strict is true',
                 quote_literal(m.app) || ', which has none'
-                    || CASE WHEN wanted_kind <> 'device' THEN ' of kind ' || wanted_kind ELSE '' END)
+                    || CASE WHEN wanted.kind <> 'device' THEN ' of kind ' || wanted.kind ELSE '' END
+                    || CASE WHEN num_nonnulls(wanted.where_attributes, wanted.locales, wanted.activity_type,
+                        wanted.started_type) > 0 THEN ' that was asked for' ELSE '' END)
             ELSE carillon.refusal('tokens', 'one or more device tokens if strict is true',
                 CASE WHEN m.tokens IS NULL THEN 'null' ELSE 'none' END) END;
     -- Most calls name no push type.
@@ -150,7 +126,9 @@ COMMENT ON FUNCTION carillon.audience_of IS 'Internal: returns the tokens of a m
 --
 -- enqueue and broadcast share this function, and refusals are raised only here: the error then has one line of context, without a
 -- list of 34 types.
-CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, kind text DEFAULT NULL) RETURNS bigint
+CREATE OR REPLACE FUNCTION carillon.submit(
+    m carillon.message_arguments, everyone boolean, wanted carillon.audience_arguments DEFAULT NULL
+) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     size integer;
@@ -216,7 +194,7 @@ BEGIN
     END IF;
     size := carillon.tokens_per_job();
     made := carillon.draft(m);
-    audience := carillon.audience_of(m, made, everyone, kind);
+    audience := carillon.audience_of(m, made, everyone, wanted);
     refusal := audience.refusal;
     IF refusal.hint IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
@@ -226,6 +204,7 @@ BEGIN
     ELSIF audience.tokens IS NULL THEN
         RETURN NULL;
     ELSIF everyone THEN
+        wanted := audience.wanted;
         first_slice := audience.tokens;
         slices := audience.slices;
     ELSE
@@ -264,7 +243,7 @@ BEGIN
     m.payloads := NULL;
     made.payloads := NULL;
     audience := NULL;
-    PERFORM carillon.enqueue_jobs(first, coalesce(clean, first_slice), payloads, slices, m, made, lane, kind);
+    PERFORM carillon.enqueue_jobs(first, coalesce(clean, first_slice), payloads, slices, m, made, lane, wanted.kind);
     RETURN first;
 END
 $$;

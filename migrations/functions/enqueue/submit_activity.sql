@@ -69,6 +69,8 @@ BEGIN
     ELSIF a.everyone AND a.tokens IS NOT NULL THEN
         RETURN carillon.refusal('tokens', 'null if everyone is true', 'a value',
             'Pass the tokens, or everyone => true for every push_to_start token of the app.');
+    ELSIF a.everyone IS NOT TRUE AND num_nonnulls(a.where_attributes, a.locales) > 0 THEN
+        RETURN carillon.chooses_nobody(a.where_attributes);
     ELSIF a.aps ?| members THEN
         RETURN carillon.refusal('aps', 'members that have no argument of their own', a.aps::text,
             'These have their own arguments: ' || array_to_string(members, ', ') || '.');
@@ -122,9 +124,19 @@ $$;
 COMMENT ON FUNCTION carillon.check_timed_size IS
     'Internal: returns the refusal of the largest of these arguments if a payload is too large; null if it is not.';
 
+CREATE OR REPLACE FUNCTION carillon.chooses_nobody(where_attributes jsonb) RETURNS carillon.refusal
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT carillon.refusal(CASE WHEN where_attributes IS NULL THEN 'locales' ELSE 'where_attributes' END,
+        'null unless everyone is true', 'a value', 'Pass the tokens, or everyone => true for those of the app that have it.')
+$$;
+COMMENT ON FUNCTION carillon.chooses_nobody IS
+    'Internal: builds the error for a choice among all tokens in a call that names tokens.';
+
 -- Notes each job of an update in the transaction that enqueues it, so that none is sent before its order is known. Starts have no
 -- order.
-CREATE OR REPLACE FUNCTION carillon.submit_timed(m carillon.message_arguments, event text, everyone boolean) RETURNS bigint
+CREATE OR REPLACE FUNCTION carillon.submit_timed(
+    m carillon.message_arguments, event text, everyone boolean, wanted carillon.audience_arguments
+) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
     target integer;
@@ -134,7 +146,7 @@ DECLARE
 BEGIN
     m.payload_type := 'text'::regtype;
     m.on_duplicate := 'null';
-    message := carillon.submit(m, everyone);
+    message := carillon.submit(m, everyone, wanted);
     IF event = 'start' OR message IS NULL THEN
         RETURN message;
     END IF;
@@ -215,7 +227,8 @@ BEGIN
     m.dedupe_key := a.dedupe_key;
     m.dedupe_for := a.dedupe_for;
     m.on_unknown := a.on_unknown;
-    RETURN carillon.submit_timed(m, a.event, coalesce(a.everyone, false));
+    RETURN carillon.submit_timed(m, a.event, coalesce(a.everyone, false),
+        ROW(NULL, a.where_attributes, a.locales, NULL, a.attributes_type));
 END
 $$;
 COMMENT ON FUNCTION carillon.submit_activity IS 'Internal: enqueues pushes that start, update or end Live Activities.';

@@ -19,6 +19,8 @@ BEGIN
     ELSIF a.everyone AND a.tokens IS NOT NULL THEN
         RETURN carillon.refusal('tokens', 'null if everyone is true', 'a value',
             'Pass the tokens, or everyone => true for every media_start token of the app.');
+    ELSIF a.everyone IS NOT TRUE AND num_nonnulls(a.where_attributes, a.locales) > 0 THEN
+        RETURN carillon.chooses_nobody(a.where_attributes);
     ELSIF a.aps ?| members THEN
         RETURN carillon.refusal('aps', 'members that have no argument of their own', a.aps::text,
             'timestamp is the argument apns_timestamp, attributes is one, and event follows from the function.');
@@ -63,7 +65,7 @@ BEGIN
     m.dedupe_key := a.dedupe_key;
     m.dedupe_for := a.dedupe_for;
     m.on_unknown := a.on_unknown;
-    RETURN carillon.submit_timed(m, a.event, coalesce(a.everyone, false));
+    RETURN carillon.submit_timed(m, a.event, coalesce(a.everyone, false), ROW(NULL, a.where_attributes, a.locales, NULL, NULL));
 END
 $$;
 COMMENT ON FUNCTION carillon.submit_media IS 'Internal: enqueues pushes that start, update or end media sessions.';

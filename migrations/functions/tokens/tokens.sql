@@ -100,9 +100,12 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION carillon.usual_end IS 'Internal: returns when a token that is registered without an end expires.';
 
--- A registration overrides earlier feedback, because its last_update is later than Apple's time.
+-- A registration overrides earlier feedback, because its last_update is later than Apple's time. Attributes may be about a person,
+-- so those of another owner are not kept.
 CREATE OR REPLACE FUNCTION carillon.register_token(
-    app text, token text, owner text DEFAULT NULL, kind text DEFAULT NULL, expires_at timestamptz DEFAULT NULL
+    app text, token text, owner text DEFAULT NULL, kind text DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
+    environment text DEFAULT NULL, activity_type text DEFAULT NULL, time_zone text DEFAULT NULL, locale text DEFAULT NULL,
+    attributes jsonb DEFAULT NULL
 ) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
@@ -110,11 +113,14 @@ DECLARE
     clean CONSTANT text := carillon.token(register_token.token);
     registering_app CONSTANT integer := (
         SELECT a.id FROM carillon.apps a WHERE a.name = register_token.app AND a.moved_to IS NULL);
+    zone text;
     refusal carillon.refusal;
 BEGIN
     IF clean IS NULL OR registering_app IS NULL OR register_token.kind <> ALL (carillon.token_kinds())
         OR register_token.expires_at <= now() OR NOT carillon.is_usual(register_token.expires_at)
         OR octet_length(register_token.owner) > 2048
+        OR num_nonnulls(register_token.environment, register_token.activity_type, register_token.time_zone, register_token.locale,
+            register_token.attributes) > 0
     THEN
         refusal := CASE WHEN clean IS NULL THEN carillon.refusal('token',
                 'a device token of 2 to 512 hex digits, an even number of them',
@@ -128,24 +134,37 @@ BEGIN
                 carillon.refusal('expires_at', 'a time in the future, up to the year 2200',
                     quote_literal(register_token.expires_at), 'Leave it out for a token that does not expire.')
             ELSE carillon.check_kind(register_token.kind) END;
+        IF refusal.message IS NULL THEN
+            refusal := carillon.check_details(register_token.environment, register_token.activity_type, register_token.time_zone,
+                register_token.locale, register_token.attributes);
+            zone := carillon.time_zone(register_token.time_zone);
+        END IF;
         IF refusal.message IS NOT NULL THEN
             RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
                 HINT = refusal.hint;
         END IF;
     END IF;
-    INSERT INTO carillon.tokens AS t (app_id, token, owner, kind, expires_at)
+    INSERT INTO carillon.tokens AS t (app_id, token, owner, kind, expires_at, environment, activity_type, time_zone, locale,
+        attributes)
     VALUES (registering_app, clean, register_token.owner, coalesce(register_token.kind, 'device'),
-        coalesce(register_token.expires_at, carillon.usual_end(register_token.kind, now())))
+        coalesce(register_token.expires_at, carillon.usual_end(register_token.kind, now())),
+        register_token.environment, register_token.activity_type, zone, carillon.locale(register_token.locale),
+        register_token.attributes)
     ON CONFLICT (app_id, token) DO UPDATE SET
         last_update = greatest(t.last_update, excluded.last_update), owner = coalesce(excluded.owner, t.owner),
         kind = coalesce(register_token.kind, t.kind),
         expires_at = coalesce(register_token.expires_at,
-            carillon.usual_end(coalesce(register_token.kind, t.kind), now()));
+            carillon.usual_end(coalesce(register_token.kind, t.kind), now())),
+        environment = coalesce(excluded.environment, t.environment),
+        activity_type = coalesce(excluded.activity_type, t.activity_type),
+        time_zone = coalesce(excluded.time_zone, t.time_zone), locale = coalesce(excluded.locale, t.locale),
+        attributes = coalesce(excluded.attributes, CASE WHEN (excluded.owner <> t.owner) IS NOT TRUE THEN t.attributes END);
 END
 $$;
 COMMENT ON FUNCTION carillon.register_token IS
-    'Registers a token or renews its registration. Returns nothing. A null owner or kind keeps the present value; a new token '
-    'has the kind device. Without expires_at, a token of kind live_activity expires after 12 hours and any other never.';
+    'Registers a token or renews its registration. Returns nothing. Null keeps the present owner, kind, environment, activity '
+    'type, time zone, locale and attributes, except that another owner does not keep the attributes; a new token has the kind '
+    'device. Without expires_at, a token of kind live_activity expires after 12 hours and any other never.';
 
 -- A badge is never below 0. No badge is kept for a token that is not registered; it counts from 0. Rows are locked in the order of
 -- tokens, so that callers do not deadlock.

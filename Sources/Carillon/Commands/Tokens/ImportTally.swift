@@ -20,7 +20,8 @@ struct ImportTally: Sendable {
     mutating func add(_ change: TokenStore.Change, of count: Int, upTo line: Int) {
         new += change.new
         changed += change.changed
-        known += count - change.new - change.changed
+        known += count - change.new - change.changed - change.refused.count
+        refused += change.refused.count
         self.line = line
     }
 }

@@ -9,6 +9,7 @@ struct RefusedLine: Equatable, Sendable {
     var lastUpdate = ""
     var owner = ""
     var kind = ""
+    var details: [String] = []
     /// The part that the reason refers to.
     let culprit: String
 
@@ -20,10 +21,12 @@ struct RefusedLine: Equatable, Sendable {
 
     /// As a record of a CSV file with the header `header`: once corrected, it can be imported as it is.
     var csv: String {
-        [String(line), reason, token, lastUpdate, owner, kind].map(Self.quoted).joined(separator: ",") + "\n"
+        let others = TokenDetails.names.indices.map { details.indices.contains($0) ? details[$0] : "" }
+        return ([String(line), reason, token, lastUpdate, owner, kind] + others).map(Self.quoted).joined(separator: ",")
+            + "\n"
     }
 
-    static let header = "line,reason,token,last_update,owner,kind\n"
+    static let header = "line,reason,token,last_update,owner,kind,\(TokenDetails.names.joined(separator: ","))\n"
 
     private static func quoted(_ field: String) -> String {
         guard field.utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }) else { return field }

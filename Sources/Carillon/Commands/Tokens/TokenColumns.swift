@@ -6,15 +6,17 @@ struct TokenColumns: Equatable {
     let lastUpdate: Int?
     let owner: Int?
     let kind: Int?
+    /// In the order of `TokenDetails.names`; empty if there are none.
+    let details: [Int?]
     /// How many fields a record has.
     let count: ClosedRange<Int>
     /// Columns that are ignored.
     let others: [String]
 
-    private static let names = ["token", "last_update", "owner", "kind"]
+    private static let names = ["token", "last_update", "owner", "kind"] + TokenDetails.names
 
     /// For a file without a header.
-    static let usual = TokenColumns(token: 0, lastUpdate: 1, owner: 2, kind: nil, count: 1...3, others: [])
+    static let usual = TokenColumns(token: 0, lastUpdate: 1, owner: 2, kind: nil, details: [], count: 1...3, others: [])
 
     private static func isName(_ word: String) -> Bool {
         guard let first = word.unicodeScalars.first, first.properties.isAlphabetic || first == "_" else { return false }
@@ -38,7 +40,7 @@ extension TokenColumns {
             guard columns.count > 1, columns.allSatisfy(Self.isName), !isToken else { return nil }
             throw CSVFileError(
                 "its header has no column 'token', only: \(words.joined(separator: ", ")). The columns that are read are "
-                    + "token, last_update, owner and kind."
+                    + Self.names.joined(separator: ", ") + "."
             )
         }
         self.init(
@@ -46,6 +48,8 @@ extension TokenColumns {
             lastUpdate: columns.firstIndex(of: "last_update"),
             owner: columns.firstIndex(of: "owner"),
             kind: columns.firstIndex(of: "kind"),
+            details: TokenDetails.names.contains(where: columns.contains)
+                ? TokenDetails.names.map { columns.firstIndex(of: $0) } : [],
             count: columns.count...columns.count,
             others: zip(words, columns).filter { !Self.names.contains($1) }.map { $0.0 }
         )

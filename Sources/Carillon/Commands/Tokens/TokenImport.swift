@@ -14,6 +14,8 @@ struct TokenImport {
     private var batch: TokenBatch
     private let now: Int64
     private var writing: Task<Written, any Error>?
+    /// Lines that PostgreSQL has refused, and that were not reported yet.
+    private var refusals: [RefusedLine] = []
     /// Whether the app had none of the batches so far; nil before the first.
     private var areAllNew: Bool?
 
@@ -60,6 +62,7 @@ struct TokenImport {
         }
         do {
             try await finishWriting()
+            try tell(report)
         } catch {
             // Later errors are consequences of the first.
             tally.failure = tally.failure ?? error
@@ -80,11 +83,17 @@ struct TokenImport {
             let isOver = step == .hungry && (isAtEnd || tally.isInterrupted)
             if batch.count >= TokenBatch.usualSize || isOver {
                 try await write()
-                report(tally, [])
+                try tell(report)
             }
             if isOver { return }
             if step == .hungry { isAtEnd = try await readMore() }
         }
+    }
+
+    private mutating func tell(_ report: (ImportTally, [RefusedLine]) -> Void) throws {
+        try rejects?.write(refusals)
+        report(tally, refusals)
+        refusals = []
     }
 
     /// True at the end of the file.
@@ -124,6 +133,7 @@ struct TokenImport {
         self.writing = nil
         let written = try await writing.value
         tally.add(written.change, of: written.count, upTo: written.line)
+        refusals += written.change.refused
         areAllNew = written.areNew && areAllNew ?? true
     }
 }

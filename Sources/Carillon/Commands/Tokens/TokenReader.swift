@@ -113,7 +113,7 @@ struct TokenReader {
         }
         var owner: ArraySlice<UInt8>?
         if let column = columns.owner, column < record.count, !record[column].isEmpty {
-            if let reason = Self.problem(ofOwner: record[column]) { return refusal(of: record, reason, column) }
+            if let reason = Self.problem(of: "owner", record[column]) { return refusal(of: record, reason, column) }
             owner = record[column]
         }
         var kind = self.kind
@@ -124,7 +124,20 @@ struct TokenReader {
             kind = own
             if !own.isKnown { note(own) }
         }
-        batch.append(token: digits[...], lastUpdate: lastUpdate, owner: owner, kind: kind)
+        var details: [ArraySlice<UInt8>?] = []
+        for (name, column) in zip(TokenDetails.names, columns.details) {
+            let text = column.flatMap { record[$0].trimmed.isEmpty ? nil : record[$0].trimmed }
+            if let text, let reason = Self.problem(of: name, text) { return refusal(of: record, reason, column) }
+            details.append(text)
+        }
+        batch.append(
+            token: digits[...],
+            lastUpdate: lastUpdate,
+            owner: owner,
+            kind: kind,
+            details: details,
+            line: record.line
+        )
         return nil
     }
 
@@ -134,11 +147,11 @@ struct TokenReader {
     }
 
     /// PostgreSQL would refuse the whole batch for it.
-    private static func problem(ofOwner bytes: ArraySlice<UInt8>) -> String? {
-        if bytes.count > longestOwner { return "the owner is longer than \(longestOwner) bytes" }
-        if bytes.contains(0) { return "the owner contains a NUL character" }
+    private static func problem(of name: String, _ bytes: ArraySlice<UInt8>) -> String? {
+        if name == "owner", bytes.count > longestOwner { return "the owner is longer than \(longestOwner) bytes" }
+        if bytes.contains(0) { return "the \(name) contains a NUL character" }
         if bytes.allSatisfy({ $0 < 0x80 }) || String(validating: bytes, as: UTF8.self) != nil { return nil }
-        return "the owner is not valid UTF-8"
+        return "the \(name) is not valid UTF-8"
     }
 
     private func refusal(of record: CSVRecord, _ reason: String, _ culprit: Int?) -> RefusedLine {
@@ -153,6 +166,7 @@ struct TokenReader {
             lastUpdate: text(columns?.lastUpdate),
             owner: text(columns?.owner),
             kind: text(columns?.kind),
+            details: columns?.details.map { text($0) } ?? [],
             culprit: text(culprit ?? columns?.token)
         )
     }

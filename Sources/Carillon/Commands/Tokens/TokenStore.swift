@@ -5,8 +5,12 @@ struct TokenStore: Sendable {
     struct Change: Decodable, Sendable {
         /// Tokens that were not there.
         let new: Int
-        /// Tokens whose time or owner has changed.
+        /// Tokens whose time, owner or details have changed.
         let changed: Int
+        /// The newest lines of tokens whose details PostgreSQL does not accept.
+        var refused: [RefusedLine] = []
+
+        private enum CodingKeys: CodingKey { case new, changed }
     }
 
     private struct Target: Decodable, Sendable {
@@ -36,7 +40,7 @@ struct TokenStore: Sendable {
     ///
     /// - Parameter areLikelyNew: whether to expect that the app has none of the tokens. The result is the same either way.
     func write(_ tokens: SortedTokens, to app: String, areLikelyNew: Bool) async throws -> Change {
-        if areLikelyNew, tokens.areOfDevices, try await insert(tokens, into: app) {
+        if areLikelyNew, tokens.areOfDevices, !tokens.haveDetails, try await insert(tokens, into: app) {
             return Change(new: tokens.lines.count, changed: 0)
         }
         return try await merge(tokens, into: app)
@@ -63,8 +67,20 @@ struct TokenStore: Sendable {
     private func merge(_ tokens: SortedTokens, into app: String) async throws -> Change {
         try await connection.transaction {
             try await connection.script(TokenStatements.table)
+            guard tokens.haveDetails else {
+                try await send(tokens, to: TokenStatements.copy) { tokens.rows($0) }
+                return try await connection.query(TokenStatements.merge, Parameters(app)) { try $0.record(0) }
+            }
+            try await connection.script(TokenStatements.details)
             try await send(tokens, to: TokenStatements.copy) { tokens.rows($0) }
-            return try await connection.query(TokenStatements.merge, Parameters(app)) { try $0.record(0) }
+            let refused = try await connection.query(TokenStatements.refused) { rows in
+                try rows.indices.map { try RefusedLine(rows, $0) }
+            }
+            var change: Change = try await connection.query(TokenStatements.mergeDetails, Parameters(app)) {
+                try $0.record(0)
+            }
+            change.refused = refused
+            return change
         }
     }
 
@@ -74,5 +90,22 @@ struct TokenStore: Sendable {
         for start in stride(from: 0, to: count, by: Self.rowsAtOnce) {
             _ = try await connection.copy(sql, rows(start..<min(start + Self.rowsAtOnce, count)))
         }
+    }
+}
+
+extension RefusedLine {
+    /// A row of `TokenStatements.refused`.
+    fileprivate init(_ rows: borrowing Rows, _ row: Int) throws {
+        let texts = try (1..<11).map { try rows.stringIfPresent(row, $0) ?? "" }
+        self.init(
+            line: Int(try rows.int64(row, 0)),
+            reason: texts[0],
+            token: texts[2],
+            lastUpdate: texts[3],
+            owner: texts[4],
+            kind: texts[5],
+            details: Array(texts[6...]),
+            culprit: texts[1]
+        )
     }
 }

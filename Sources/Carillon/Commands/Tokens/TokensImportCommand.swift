@@ -10,13 +10,14 @@ extension Command {
         summary: "Register the device tokens in a file for an app.",
         discussion: """
             The file is CSV in UTF-8, separated by commas, semicolons or tabs. A header names the columns token, last_update,
-            owner and kind, in any order; other columns are ignored. Without a header, each line is a token, optionally followed
-            by last_update and owner.
+            owner, kind, environment, activity_type, time_zone, locale and attributes, in any order; other columns are ignored.
+            Without a header, each line is a token, optionally followed by last_update and owner.
 
             last_update is a time with a time zone, or seconds, milliseconds or microseconds since 1970. A token without it is
             treated as registered now, so no earlier feedback deletes it. A token that is registered already keeps the newer time.
             kind is what a token is for, such as push_to_start; --kind sets it for tokens without one, and a new token without
-            either has the kind device. Tokens of a kind that Carillon does not know are imported too, with a warning.
+            either has the kind device. Tokens of a kind that Carillon does not know are imported too, with a warning. The
+            columns from environment on are arguments of carillon.register_token; an empty field keeps what is known.
 
             Refused lines are skipped, and the first ten are listed; all valid lines are imported. If interrupted, the command
             keeps what it has imported; you can run it again at any time.

@@ -178,9 +178,10 @@ import Testing
         #expect(told[10].contains("1,000 lines were refused; these are the first 10."))
         #expect(try await shop.database.number("SELECT count(*) FROM carillon.tokens") == 98_991)
         let kept = try shop.folder.read("rejects.csv").split(separator: "\n")
-        #expect(kept.count == 1001 && kept[0] == "line,reason,token,last_update,owner,kind")
+        let details = "environment,activity_type,time_zone,locale,attributes"
+        #expect(kept.count == 1001 && kept[0] == "line,reason,token,last_update,owner,kind,\(details)")
         let last = kept[1000]
-        #expect(last.hasPrefix("100001,") && last.hasSuffix(",none,2025-01-01 00:00:00+00,user 100000,"))
+        #expect(last.hasPrefix("100001,") && last.hasSuffix(",none,2025-01-01 00:00:00+00,user 100000,,,,,,"))
         // What was refused can be mended in place and imported.
         let mended = try shop.folder.write("mended.csv", kept.joined(separator: "\n").replacing("none", with: "aa"))
         let second = try await ProgramRun.run(["tokens", "import", "--app", "shop", mended], environment: role)
