@@ -113,7 +113,7 @@ CREATE TABLE carillon.apps (
     CONSTRAINT apps_max_attempts_is_positive CHECK (max_attempts > 0),
     CONSTRAINT apps_keep_sent_is_1_hour_to_10_years CHECK (
         keep_sent BETWEEN interval '1 hour' AND interval '10 years'),
-    -- As in is_time_zone(). PostgreSQL itself refuses a name that it does not know.
+    -- Not an abbreviation, and no rule such as Berlin-1. PostgreSQL itself refuses a name that it does not know.
     CONSTRAINT apps_time_zone_is_a_name CHECK (CASE
         WHEN time_zone COLLATE "C" ~ '^([A-Za-z_-]+(/[A-Za-z_-]+)+|Etc/GMT[+-][0-9]{1,2}|GMT|UTC)$' AND length(time_zone) <= 64
         THEN timestamptz 'epoch' AT TIME ZONE time_zone IS NOT NULL ELSE time_zone IS NULL END),
