@@ -70,7 +70,8 @@ import Testing
             FROM generate_series(1, 5) AS g;
             SELECT carillon.enqueue('app', ARRAY['aa'], alert => 'x', reference => 'later', run_at => now() + interval '1 day',
                 dedupe_key => 'key');
-            INSERT INTO carillon.tokens (app_id, token, owner) SELECT 1, lpad(to_hex(g), 64, '0'), 'o' || g
+            INSERT INTO carillon.tokens (app_id, token, owner, environment, activity_type, time_zone, locale, attributes)
+            SELECT 1, lpad(to_hex(g), 64, '0'), 'o' || g, 'sandbox', 'Ride', 'UTC', 'de', '{"plan": "pro"}'
             FROM generate_series(1, 3) AS g;
             SELECT carillon.subscribe('app', 'consumer');
             INSERT INTO carillon.results (message_id, app_id, reference, sent, worker_id) SELECT -g, 1, 'h' || g, 1, 7
@@ -102,7 +103,11 @@ import Testing
         #expect(try await queue.database.number(Self.left) == 0)
         let references = ["h1", "h2", "h3", "h4", "later", "r1", "r2", "r3", "r4", "r5"] + more
         #expect(try await target.rows(Self.references) == references.sorted().map { "(\($0))" })
-        #expect(try await target.rows("SELECT token, owner FROM carillon.tokens ORDER BY 1").count == 3)
+        let details = "SELECT environment, activity_type, time_zone, locale, count(*) FROM carillon.tokens"
+        #expect(try await target.rows(details + " GROUP BY 1, 2, 3, 4") == ["(sandbox,Ride,UTC,de,3)"])
+        // A registration by another owner removes them.
+        let attributes = #"SELECT count(*) FROM carillon.tokens WHERE attributes = '{"plan": "pro"}' OR owner = 'new'"#
+        #expect(try await target.number(attributes) == 3)
         #expect(try await target.number("SELECT count(*) FROM carillon.feedback WHERE app_id = 2") == 2)
         #expect(try await target.number("SELECT count(*) FROM carillon.failures WHERE app_id = 2") == 1)
         #expect(try await target.number("SELECT count(*) FROM carillon.push_counts WHERE app_id = 2") > 0)

@@ -31,7 +31,7 @@ extension APIRoute {
             method: .post,
             path: "/broadcasts",
             right: .send,
-            summary: "Enqueues a message to every registered token of one kind.",
+            summary: "Enqueues a message to every registered token of one kind, or to some of them.",
             function: "broadcast",
             members: content + delivery + [APIField("kind", .string)] + choice + [APIField("activity_type", .string)],
             answer: .message

@@ -37,7 +37,7 @@ import Testing
                 "carillon.acknowledge_events('other', 'theirs', '1')::text",
                 "carillon.record_channel('other', 'BBBB', 0, 'mine')::text",
                 "carillon.remove_channel('other', 'theirs')::text",
-                "carillon.update_activity('other', '{aa}', '{}')::text",
+                "carillon.update_activity('other', '{aa}', '{}')::text", "carillon.audience('other')::text",
                 "carillon.update_media('other', '{aa}', '{\"id\": 1}')::text",
             ]
             for call in calls + IsolationTests.pushes("other").map({ "\($0)::text" }) {

@@ -144,6 +144,22 @@ import Testing
         #expect(try await database.rows("SELECT * FROM carillon.audience('demo', locales => '{fr}')") == ["(0,f)"])
     }
 
+    @Test func `an isolated role counts and reaches only tokens of its app`() async throws {
+        try await IsolationTests.isolated { database, role async throws in
+            try await database.run("RESET ROLE; UPDATE carillon.tokens SET locale = 'de'; SET ROLE \(role)")
+            let count = "SELECT * FROM carillon.audience('demo', locales => '{de}')"
+            #expect(try await database.rows(count) == ["(1,t)"])
+            let id = try #require(try await database.value("carillon.broadcast('demo', 'x', locales => '{de}')"))
+            #expect(try await database.value("SELECT tokens FROM carillon.broadcast_progress(\(id), 'demo')") == "1")
+            for call in ["audience('other'", "broadcast('other', 'x'"] {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await database.value("carillon.\(call), locales => '{de}')")
+                }
+                #expect(error?.sqlState == "42704", "\(error?.message ?? "")")
+            }
+        }
+    }
+
     @Test func `a start for everyone leaves out the tokens of another activity type, and may be for some only`()
         async throws
     {

@@ -187,7 +187,7 @@ import Testing
         #expect(
             try await trace("token => 'AA'") == [
                 "registered: last registered",
-                "in broadcasts: registered: broadcasts to tokens of kind device reach it",
+                "in broadcasts: registered: broadcasts to all tokens of kind device reach it",
                 Self.aboutTokens,
             ]
         )

@@ -16,8 +16,7 @@
 -- do not mention them. An unprepared call is parsed and planned each time, and its 34 arguments are more than half of its cost.
 -- carillon.push exists because it has few.
 --
--- ORMs pass every argument, and null for each that was not set. What is called knows the defaults too. The null at the end of a
--- call of submit() saves PostgreSQL from reading a default.
+-- ORMs pass every argument, and null for each that was not set. What is called knows the defaults too.
 
 CREATE OR REPLACE FUNCTION carillon.enqueue(
     app text, tokens text[], alert text = NULL, badge bigint = NULL, sound text = NULL, content_available boolean = NULL,

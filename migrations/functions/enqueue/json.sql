@@ -14,7 +14,7 @@ COMMENT ON FUNCTION carillon.json_or_null IS 'Internal: returns text as JSON, or
 CREATE OR REPLACE FUNCTION carillon.jsonb_or_null(value text) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-    RETURN value::jsonb;
+    RETURN value::pg_catalog.jsonb;
 EXCEPTION
     WHEN data_exception OR program_limit_exceeded THEN
         RETURN NULL;

@@ -199,7 +199,7 @@ BEGIN
     m."strict" := true;
     m.on_duplicate := 'null';
     SELECT n.id, n.is_new INTO id, is_new
-    FROM carillon.note_request(carillon.app_id(app), m.dedupe_key, content, carillon.submit(m, false)) AS n;
+    FROM carillon.note_request(carillon.app_id(app), m.dedupe_key, content, carillon.submit(m, false, NULL)) AS n;
     IF is_new THEN
         PERFORM carillon.act_for(on_behalf_of);
         PERFORM carillon.record_change('send test', app,

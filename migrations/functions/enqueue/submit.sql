@@ -40,6 +40,8 @@ CREATE OR REPLACE FUNCTION carillon.enqueue_jobs(
 LANGUAGE plpgsql AS $$
 DECLARE
     size CONSTANT integer := carillon.tokens_per_job();
+    kind_of_all CONSTANT text := CASE WHEN slices IS NOT NULL THEN
+        coalesce(kind, carillon.kind_of_push(made.push_type, made.payload)) END;
     job bigint;
     jobs integer := 0;
     pushes bigint := 0;
@@ -76,7 +78,7 @@ BEGIN
     END LOOP;
     CLOSE slices;
     INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, reference, kind, zones)
-    VALUES (first, job, made.app_id, lane, jobs, pushes, m.reference, kind,
+    VALUES (first, job, made.app_id, lane, jobs, pushes, m.reference, kind_of_all,
         CASE WHEN last.time_zone IS NOT NULL THEN zones || last END);
 END
 $$;
@@ -85,7 +87,7 @@ COMMENT ON FUNCTION carillon.enqueue_jobs IS 'Internal: stores the jobs of a mes
 -- audience_of() returns the tokens of a message, checked, and their payloads if each has its own. For a broadcast it returns the
 -- first slice of the app's tokens, and the cursor of the others. `tokens` is null if there are none.
 CREATE OR REPLACE FUNCTION carillon.audience_of(
-    m carillon.message_arguments, made carillon.draft, everyone boolean, INOUT wanted carillon.audience_arguments,
+    m carillon.message_arguments, made carillon.draft, everyone boolean, wanted carillon.audience_arguments,
     OUT tokens text[], OUT payloads json[], OUT slices refcursor, OUT refusal carillon.refusal, OUT zone text, OUT due timestamptz
 )
 LANGUAGE plpgsql AS $$
@@ -146,9 +148,8 @@ COMMENT ON FUNCTION carillon.audience_of IS 'Internal: returns the tokens of a m
 --
 -- enqueue and broadcast share this function, and refusals are raised only here: the error then has one line of context, without a
 -- list of 34 types.
-CREATE OR REPLACE FUNCTION carillon.submit(
-    m carillon.message_arguments, everyone boolean, wanted carillon.audience_arguments DEFAULT NULL
-) RETURNS bigint
+CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, wanted carillon.audience_arguments)
+RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     size integer;
@@ -168,9 +169,8 @@ DECLARE
     holder bigint;
     lane integer;
 BEGIN
-    -- A plain message, as plain.sql defines it, has no argument that needs a closer check. Most messages are plain. Their cost is
-    -- mainly that PL/pgSQL prepares each expression anew in each transaction, and looks up each function in it: so there are few
-    -- here.
+    -- Most messages are plain, as plain.sql defines it, and have no argument that needs a closer check. Their cost is mainly that
+    -- PL/pgSQL prepares each expression anew in each transaction, and looks up each function in it: so there are few here.
     token := m.tokens[1];
     IF NOT everyone AND carillon.is_single_token(m.tokens) AND carillon.is_plain_text(m.alert, m.badge, m.sound)
         AND num_nonnulls(m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic, m.run_at, m.lane, m.dedupe_key,
@@ -224,7 +224,6 @@ BEGIN
     ELSIF audience.tokens IS NULL THEN
         RETURN NULL;
     ELSIF everyone THEN
-        wanted := audience.wanted;
         SELECT audience.tokens, audience.slices, audience.zone, coalesce(audience.due, made.run_at)
         INTO first_slice, slices, made.time_zone, made.run_at;
     ELSE

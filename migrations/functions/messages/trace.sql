@@ -53,7 +53,7 @@ BEGIN
             || 'registered again before', k.last_update < d.died_at AND d.has_report),
         ('owner', CASE WHEN traced_owner IS NULL THEN 'registered for the owner ' || left(k.owner, 80)
             ELSE 'registered for another owner now' END, k.owner <> traced_owner OR traced_owner IS NULL AND k.owner IS NOT NULL),
-        ('in broadcasts', 'registered: broadcasts to tokens of kind ' || k.kind || ' reach it',
+        ('in broadcasts', 'registered: broadcasts to all tokens of kind ' || k.kind || ' reach it',
             k.token IS NOT NULL AND (k.expires_at > now()) IS NOT FALSE
                 AND (k.last_update < d.died_at AND d.has_report) IS NOT TRUE)
     ) AS s(event, what, applies) WHERE s.applies

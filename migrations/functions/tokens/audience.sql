@@ -89,8 +89,8 @@ COMMENT ON FUNCTION carillon.open_zones IS
 
 -- open_audience() reads one snapshot, in slices of `size` tokens along an index, so that each costs the same however many tokens
 -- there are: the primary key for devices, tokens_by_kind for other kinds. A plan that knows the kind also knows whether the partial
--- index contains it. For (expires_at > now()) IS NOT FALSE, the planner would estimate that no row matches. If the tokens are chosen
--- by more than their kind, they are read in one go, in any order, and those chosen are sorted: often a few among millions.
+-- index contains it. For (expires_at > now()) IS NOT FALSE, the planner would estimate that no row matches. If the tokens are
+-- chosen by more than their kind, they are read in one go, in any order, and those chosen are sorted: often a few among millions.
 CREATE OR REPLACE FUNCTION carillon.open_audience(app integer, wanted carillon.audience_arguments, size integer) RETURNS refcursor
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
@@ -133,7 +133,6 @@ CREATE OR REPLACE FUNCTION carillon.audience(
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
-#variable_conflict use_column
 DECLARE
     bound CONSTANT integer := 100000;
     chosen CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = audience.app AND carillon.may_use(a));

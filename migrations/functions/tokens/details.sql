@@ -16,7 +16,7 @@ COMMENT ON FUNCTION carillon.locale IS
 CREATE OR REPLACE FUNCTION carillon.time_zone(zone text) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET timezone = 'UTC' AS $$
 BEGIN
-    IF zone ~ '^[A-Za-z_]+([/-][A-Za-z_]+)*$' OR zone ~* '^((etc/)?gmt[-+]?0|etc/gmt(\+([1-9]|1[0-2])|-([1-9]|1[0-4])))$'
+    IF zone ~ '^[A-Za-z_]+([/-][A-Za-z_]+)*$' OR zone ~* '^((etc/)?gmt[-+]?0|etc/gmt([+]([1-9]|1[0-2])|-([1-9]|1[0-4])))$'
         OR upper(zone COLLATE "C") IN ('EST5EDT', 'CST6CDT', 'MST7MDT', 'PST8PDT')
     THEN
         RETURN set_config('timezone', zone, true);

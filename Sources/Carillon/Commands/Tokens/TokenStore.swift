@@ -96,7 +96,7 @@ struct TokenStore: Sendable {
 extension RefusedLine {
     /// A row of `TokenStatements.refused`.
     fileprivate init(_ rows: borrowing Rows, _ row: Int) throws {
-        let texts = try (1..<11).map { try rows.stringIfPresent(row, $0) ?? "" }
+        let texts = try (1..<12).map { try rows.stringIfPresent(row, .index($0)) ?? "" }
         self.init(
             line: Int(try rows.int64(row, 0)),
             reason: texts[0],
