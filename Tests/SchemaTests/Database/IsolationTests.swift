@@ -257,7 +257,8 @@ import Testing
                     AND has_function_privilege('carillon_tenant', p.oid, 'EXECUTE') ORDER BY 1
                 """
             ) == [
-                "(acknowledge_events)", "(apps_of_caller)", "(audience)", "(broadcast_progress)", "(cancel_found)",
+                "(acknowledge_events)", "(apps_of_caller)", "(audience)", "(broadcast_progress)", "(broadcast_zones)",
+                "(cancel_found)",
                 "(cancel_messages)", "(channel)", "(forget)", "(installation_fault)", "(message_jobs)",
                 "(message_status)", "(peek_events)", "(push)", "(push)", "(push_each)", "(record_channel)",
                 "(remove_channel)", "(request_channel)", "(requeue_failures)", "(submit)", "(submit_activity)",
