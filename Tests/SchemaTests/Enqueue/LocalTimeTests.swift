@@ -77,7 +77,9 @@ import Testing
         ("2026-03-29T02:30:00", "2026-01-01 00:00+01", "2026-03-29 03:30+02"),
     ]
 
-    @Test func `a local time is the next one by the clocks of the zone, also when these are changed`() async throws {
+    @Test func `a local time is the next one by the clocks of the zone, even across a change of summer time`()
+        async throws
+    {
         for (local, now, time) in Self.times {
             let found = "carillon.next_local_time('\(local)', 'Europe/Berlin', '\(now)')"
             #expect(try await database.value("SELECT \(found) = '\(time)'") == "true", "\(local) \(now)")
@@ -179,7 +181,9 @@ import Testing
         #expect(try await database.value("SELECT count(*) FROM carillon.scheduled") == "0")
     }
 
-    @Test func `a null local time is none, and broadcast_zones has no rows for a broadcast without one`() async throws {
+    @Test func `a null local time is left out, and broadcast_zones has no rows for a broadcast without one`()
+        async throws
+    {
         try await database.run(Self.tokens)
         let id = try #require(
             try await database.value("carillon.broadcast('demo', 'x', run_at_local => NULL, time_zone => NULL)")

@@ -78,7 +78,7 @@ import Testing
         ("02:30-05:00", "2026-10-25 02:45+02", ""), ("02:30-05:00", "2026-10-25 02:30+01", "2026-10-25 05:00+01"),
     ]
 
-    @Test func `quiet hours are from one moment to another by the clocks of the zone, also when these are changed`()
+    @Test func `quiet hours begin and end by the clocks of the zone, even across a change of summer time`()
         async throws
     {
         for (hours, at, end) in Self.ends {
