@@ -75,6 +75,9 @@ CREATE TABLE carillon.apps (
     collapse_unknown boolean NOT NULL DEFAULT false,
     keep_unique_ids  boolean NOT NULL DEFAULT false,
     keep_sent        interval,
+    time_zone        text,
+    quiet_hours      text,
+    quiet_priority   integer NOT NULL DEFAULT 5,
     -- Whether enqueue checks its caller. True while any role is isolated: see enforce_isolation().
     is_guarded       boolean NOT NULL DEFAULT false,
     moved_to         text,
@@ -110,6 +113,15 @@ CREATE TABLE carillon.apps (
     CONSTRAINT apps_max_attempts_is_positive CHECK (max_attempts > 0),
     CONSTRAINT apps_keep_sent_is_1_hour_to_10_years CHECK (
         keep_sent BETWEEN interval '1 hour' AND interval '10 years'),
+    -- Not an abbreviation, and no rule such as Berlin-1. PostgreSQL itself refuses a name that it does not know.
+    CONSTRAINT apps_time_zone_is_a_name CHECK (CASE
+        WHEN time_zone COLLATE "C" ~ '^([A-Za-z_-]+(/[A-Za-z_-]+)+|Etc/GMT[+-][0-9]{1,2}|GMT|UTC)$' AND length(time_zone) <= 64
+        THEN timestamptz 'epoch' AT TIME ZONE time_zone IS NOT NULL ELSE time_zone IS NULL END),
+    CONSTRAINT apps_quiet_hours_are_two_times CHECK (
+        quiet_hours COLLATE "C" ~ '^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$'
+        AND left(quiet_hours, 5) <> right(quiet_hours, 5)),
+    CONSTRAINT apps_quiet_hours_have_a_time_zone CHECK (quiet_hours IS NULL OR time_zone IS NOT NULL),
+    CONSTRAINT apps_quiet_priority_is_known CHECK (quiet_priority IN (1, 5, 10)),
     -- Neither claimed here nor enqueued: see functions/move.
     CONSTRAINT apps_moved_app_is_paused CHECK (moved_to IS NULL OR paused AND is_guarded)
 );
@@ -149,6 +161,12 @@ COMMENT ON COLUMN carillon.apps.keep_unique_ids IS
     'Apple''s push console uses';
 COMMENT ON COLUMN carillon.apps.keep_sent IS
     'how long the device token of each push that APNs accepted is kept, for trace; null means not at all';
+COMMENT ON COLUMN carillon.apps.time_zone IS
+    'the time zone of quiet_hours, and of device tokens without one in a broadcast with run_at_local; for example Europe/Berlin';
+COMMENT ON COLUMN carillon.apps.quiet_hours IS
+    'when alerts and background pushes wait, as in 22:00-07:00, by the clocks of time_zone; null means never';
+COMMENT ON COLUMN carillon.apps.quiet_priority IS
+    'the highest priority that quiet_hours hold: 1, 5 (default) or 10; a push without a priority counts as 5';
 COMMENT ON COLUMN carillon.apps.moved_to IS
     'the database that the app has moved to, so that nothing is enqueued or sent here; empty while it is being moved here';
 COMMENT ON COLUMN carillon.apps.created_at IS 'when it was added';

@@ -205,6 +205,15 @@ COMMENT ON COLUMN carillon.inflight.worker_id IS 'the worker that made the claim
 COMMENT ON COLUMN carillon.inflight.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.inflight.claimed_at IS 'when it was claimed';
 
+CREATE TYPE carillon.broadcast_zone AS (
+    time_zone text,
+    run_at    timestamptz,
+    first_id  bigint,  -- of its jobs
+    last_id   bigint,
+    tokens    bigint
+);
+COMMENT ON TYPE carillon.broadcast_zone IS 'Internal: the jobs of a broadcast with run_at_local for one time zone.';
+
 -- Split messages: broadcasts, however few their tokens, and messages to more than 1,000 tokens. Each is stored as one or more jobs.
 -- The id is that of the first job; the ids of all jobs are between id and last_id, in one lane.
 CREATE TABLE carillon.split_messages (
@@ -218,6 +227,7 @@ CREATE TABLE carillon.split_messages (
     created_at   timestamptz NOT NULL DEFAULT now(),
     cancelled_at timestamptz,
     kind         text,
+    zones        carillon.broadcast_zone[],
     PRIMARY KEY (app_id, id)
 );
 CREATE INDEX split_messages_by_id ON carillon.split_messages (id);
@@ -233,6 +243,8 @@ COMMENT ON COLUMN carillon.split_messages.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.split_messages.created_at IS 'when it was enqueued';
 COMMENT ON COLUMN carillon.split_messages.cancelled_at IS 'when it was cancelled; null if it was not';
 COMMENT ON COLUMN carillon.split_messages.kind IS 'the kind of its tokens, if it is a broadcast; otherwise null';
+COMMENT ON COLUMN carillon.split_messages.zones IS
+    'the time zones of a broadcast with run_at_local, as broadcast_zones returns them; otherwise null';
 
 CREATE TABLE carillon.cancelled (
     app_id       integer,

@@ -59,7 +59,10 @@ CREATE TYPE carillon.push_rules AS (
 COMMENT ON TYPE carillon.push_rules IS 'What Apple requires of the pushes of one push type, as push_types returns it.';
 
 CREATE TYPE carillon.draft AS (
-    app_id integer, payload text, push_type text, priority smallint, scheduled boolean, refusal carillon.refusal,
+    app_id integer, payload text, push_type text, priority smallint,
+    run_at timestamptz,  -- null if it is due at once
+    time_zone text,  -- of the first tokens, if run_at is a time by their clocks
+    refusal carillon.refusal,
     payloads json[],  -- one for each token that was given
     after_badge text  -- if each token has its own badge: what follows the badge; payload is what precedes it
 );
@@ -301,8 +304,10 @@ CREATE TYPE carillon.audience_arguments AS (
     where_attributes jsonb,
     locales          text[],
     activity_type    text,
-    started_type     text  -- of the Live Activity that is started: tokens that name another one cannot start it
+    started_type     text,  -- of the Live Activity that is started: tokens that name another one cannot start it
+    run_at_local     text,
+    time_zone        text
 );
-COMMENT ON TYPE carillon.audience_arguments IS 'Internal: which tokens of an app a broadcast reaches.';
+COMMENT ON TYPE carillon.audience_arguments IS 'Internal: which tokens of an app a broadcast reaches, and when by their clocks.';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (7, 'arguments');

@@ -135,7 +135,8 @@ BEGIN
                 push push_each enqueue broadcast audience submit
                 start_activity update_activity end_activity start_media update_media end_media publish
                 submit_activity submit_media submit_publication
-                message_status message_jobs trace broadcast_progress cancel cancel_messages cancel_found cancel_broadcast
+                message_status message_jobs trace broadcast_progress broadcast_zones
+                cancel cancel_messages cancel_found cancel_broadcast
                 requeue_failures forget subscribe unsubscribe take_events peek_events acknowledge_events
                 register_token unregister_token check_choice set_badge is_token token invalid_token token_kinds check_kind
                 check_details locale time_zone jsonb_or_null note_unknown usual_end is_usual token_text push_types
@@ -147,7 +148,7 @@ BEGIN
                 'missing_rights guarded_tables installation_fault'),
             ('carillon_reader', '
                 validity queue_depth depth_precision scheduled_depth next_due default_partition_rows feedback_schedule push_types
-                apps_of_caller message_status message_jobs trace failed_jobs broadcast_progress
+                apps_of_caller message_status message_jobs trace failed_jobs broadcast_progress broadcast_zones
                 search_owner search_reference search_token unsearched_apps token_text token_counts newest_activities
                 untaken_depth'),
             ('carillon_operator', '

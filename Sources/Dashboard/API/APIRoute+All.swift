@@ -33,7 +33,9 @@ extension APIRoute {
             right: .send,
             summary: "Enqueues a message to every registered token of one kind, or to some of them.",
             function: "broadcast",
-            members: content + delivery + [APIField("kind", .string)] + choice + [APIField("activity_type", .string)],
+            members: content + delivery + [APIField("kind", .string)] + choice + [
+                APIField("activity_type", .string), APIField("run_at_local", .string), APIField("time_zone", .string),
+            ],
             answer: .message
         ),
         APIRoute(

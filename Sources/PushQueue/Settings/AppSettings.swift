@@ -44,6 +44,12 @@ package struct AppSettings: Decodable, Equatable, Sendable {
     package var keepUniqueIDs = false
     /// How many seconds the token of each push that was sent is kept.
     package var keepSent: Int64?
+    /// Of its quiet hours, and of tokens without one.
+    package var timeZone: String?
+    /// As in `22:00-07:00`.
+    package var quietHours: String?
+    /// The highest priority that quiet hours hold.
+    package var quietPriority: Int32 = 5
 
     package init(name: String) { self.name = name }
 }
@@ -69,6 +75,9 @@ extension AppSetting {
         AppSetting("collapse_unknown") { $0.collapseUnknown },
         AppSetting("keep_unique_ids") { $0.keepUniqueIDs },
         AppSetting("keep_sent", else: "not kept", seconds: { $0.keepSent }),
+        AppSetting("time_zone") { $0.timeZone },
+        AppSetting("quiet_hours") { $0.quietHours },
+        AppSetting("quiet_priority") { $0.quietPriority },
     ]
 }
 
@@ -105,5 +114,9 @@ extension AppSettings {
         "apps_max_per_device_is_positive": "The number of background pushes an hour to a device must be above 0.",
         "apps_max_attempts_is_positive": "A push needs at least one attempt.",
         "apps_keep_sent_is_1_hour_to_10_years": "Sent pushes may be kept for 1 hour to 10 years.",
+        "apps_time_zone_is_a_name": "A time zone is written by its name, as in Europe/Berlin.",
+        "apps_quiet_hours_are_two_times": "Quiet hours are written as two different times, as in 22:00-07:00.",
+        "apps_quiet_hours_have_a_time_zone": "Quiet hours need a time zone: give it too, as in Europe/Berlin.",
+        "apps_quiet_priority_is_known": "The highest priority that quiet hours hold is 1, 5 or 10.",
     ]
 }

@@ -31,6 +31,7 @@ extension Routines {
             File("functions/enqueue/enqueue.sql", Files.enqueue_sql),
             File("functions/enqueue/ignored.sql", Files.ignored_sql),
             File("functions/enqueue/json.sql", Files.json_sql),
+            File("functions/enqueue/local_time.sql", Files.local_time_sql),
             File("functions/enqueue/message_of_json.sql", Files.message_of_json_sql),
             File("functions/enqueue/plain.sql", Files.plain_sql),
             File("functions/enqueue/push.sql", Files.push_sql),

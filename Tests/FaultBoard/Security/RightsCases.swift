@@ -90,7 +90,8 @@ import Testing
     /// The functions that run with their owner's rights, and the roles that may call them.
     private static let mayCall: [String: Set<String>] = [
         "carillon_reader": [
-            "default_partition_rows", "queue_depth", "scheduled_depth", "broadcast_progress", "message_status",
+            "default_partition_rows", "queue_depth", "scheduled_depth", "broadcast_progress", "broadcast_zones",
+            "message_status",
             "message_jobs", "failed_jobs", "trace",
             "search_owner", "search_reference", "search_token", "unsearched_apps", "next_due", "token_counts",
             "feedback_schedule", "newest_activities", "apps_of_caller", "untaken_depth",
@@ -104,15 +105,16 @@ import Testing
         "carillon_app": [
             "submit", "submit_activity", "submit_media", "audience", "cancel", "cancel_messages", "cancel_found",
             "cancel_broadcast",
-            "broadcast_progress", "forget",
+            "broadcast_progress", "broadcast_zones", "forget",
             "register_token", "unregister_token", "requeue_failures", "message_status", "message_jobs", "trace",
             "apps_of_caller",
             "request_channel", "record_channel", "channel", "remove_channel", "submit_publication", "push",
             "push_each", "subscribe", "unsubscribe", "take_events", "peek_events", "acknowledge_events",
         ],
         "carillon_tenant": [
-            "apps_of_caller", "audience", "broadcast_progress", "cancel_messages", "cancel_found", "channel", "forget",
-            "message_jobs",
+            "apps_of_caller", "audience", "broadcast_progress", "broadcast_zones", "cancel_messages", "cancel_found",
+            "channel",
+            "forget", "message_jobs",
             "message_status",
             "record_channel", "remove_channel", "request_channel", "requeue_failures", "submit", "submit_activity",
             "submit_media", "submit_publication", "trace", "unregister_token", "push", "push_each", "subscribe",

@@ -250,12 +250,12 @@ import Testing
                     AND has_function_privilege('carillon_tenant', p.oid, 'EXECUTE') ORDER BY 1
                 """
             ) == [
-                "(acknowledge_events)", "(apps_of_caller)", "(audience)", "(broadcast_progress)", "(cancel_found)",
-                "(cancel_messages)", "(channel)", "(forget)", "(installation_fault)", "(message_jobs)",
-                "(message_status)", "(peek_events)", "(push)", "(push)", "(push_each)", "(record_channel)",
-                "(remove_channel)", "(request_channel)", "(requeue_failures)", "(submit)", "(submit_activity)",
-                "(submit_media)", "(submit_publication)", "(subscribe)", "(take_events)", "(trace)",
-                "(unregister_token)", "(unsubscribe)",
+                "(acknowledge_events)", "(apps_of_caller)", "(audience)", "(broadcast_progress)", "(broadcast_zones)",
+                "(cancel_found)", "(cancel_messages)", "(channel)", "(forget)", "(installation_fault)",
+                "(message_jobs)", "(message_status)", "(peek_events)", "(push)", "(push)", "(push_each)",
+                "(record_channel)", "(remove_channel)", "(request_channel)", "(requeue_failures)", "(submit)",
+                "(submit_activity)", "(submit_media)", "(submit_publication)", "(subscribe)", "(take_events)",
+                "(trace)", "(unregister_token)", "(unsubscribe)",
             ]
         )
     }

@@ -79,7 +79,8 @@ struct SQLGroup {
             guides: ["messages.md", "troubleshooting.md"],
             "trace",
             "message_status",
-            "broadcast_progress"
+            "broadcast_progress",
+            "broadcast_zones"
         ),
         Self("Functions: events", guides: ["events.md"], "subscribe", "unsubscribe", "take_events"),
         Self("Functions: operating", guides: ["operating.md"], "maintain", "reap", "reap_all"),

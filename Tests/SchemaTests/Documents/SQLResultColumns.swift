@@ -18,6 +18,16 @@ enum SQLResultColumns {
             "created_at": "when it was enqueued",
             "finished_at": "when its last push ended; null if some pushes have not ended",
         ],
+        "broadcast_zones": [
+            "time_zone": "the name of the time zone",
+            "run_at": "when its pushes are due",
+            "tokens": "the number of its pushes",
+            "sent": "pushes that APNs answered with 200; with the protocol binary, pushes that no error followed",
+            "failed": "pushes that failed",
+            "expired": "pushes that were not sent before expires_at",
+            "cancelled": "pushes that were cancelled, or superseded by a newer push",
+            "waiting": "pushes that have not ended",
+        ],
         "forget": [
             "kind": "the table",
             "removed": "how many of its rows were deleted or changed; for inflight, how many pushes are in flight",

@@ -38,9 +38,12 @@ import Testing
                 ("carillon.enqueue(", "carillon.broadcast("), ("tokens text[], ", ""),
                 (
                     " ) RETURNS",
-                    ", kind text = NULL, where_attributes jsonb = NULL, locales text[] = NULL, activity_type text = NULL ) RETURNS"
+                    ", kind text = NULL, where_attributes jsonb = NULL, locales text[] = NULL, activity_type text = NULL, run_at_local text = NULL, time_zone text = NULL ) RETURNS"
                 ), ("app, tokens,", "app, NULL,"),
-                ("false, NULL)", "true, ROW(kind, where_attributes, locales, activity_type, NULL))"),
+                (
+                    "false, NULL)",
+                    "true, ROW(kind, where_attributes, locales, activity_type, NULL, run_at_local, time_zone))"
+                ),
             ]
         ),
         Variant(comment: "broadcast with an alert as JSON.", base: "broadcast", changes: jsonAlert),

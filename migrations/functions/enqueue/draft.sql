@@ -97,8 +97,9 @@ DECLARE
     silent boolean;
     ignored text;
     protocol text;
+    has_quiet_hours boolean;
 BEGIN
-    SELECT a.id, a.protocol INTO made.app_id, protocol FROM carillon.apps a
+    SELECT a.id, a.protocol, a.quiet_hours IS NOT NULL INTO made.app_id, protocol, has_quiet_hours FROM carillon.apps a
     WHERE a.name = m.app AND carillon.may_use(a);
     IF NOT FOUND THEN
         made.refusal := carillon.unknown_app(m.app);
@@ -111,11 +112,8 @@ BEGIN
         END IF;
     END IF;
     IF m.payloads IS NOT NULL THEN
-        checked := carillon.check_payloads(m, protocol);
-        made.refusal := checked.refusal;
-        made.payloads := checked.payloads;
-        silent := checked.is_silent;
-        ignored := checked.ignored;
+        SELECT c.payloads, c.is_silent, c.ignored, c.refusal INTO made.payloads, silent, ignored, made.refusal
+        FROM carillon.check_payloads(m, protocol) AS c;
         IF (made.refusal).message IS NOT NULL THEN
             RETURN made;
         END IF;
@@ -145,9 +143,8 @@ BEGIN
         silent := m.content_available
             AND num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound) = 0;
         IF m.aps IS NOT NULL THEN
-            silent := (m.content_available OR m.aps -> 'content-available' = '1') AND num_nonnulls(m.alert, m.alert_json,
-                m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound, m.aps ->> 'alert', m.aps ->> 'badge',
-                m.aps ->> 'sound') = 0;
+            silent := (m.content_available OR m.aps -> 'content-available' = '1') AND num_nonnulls(m.alert, m.alert_json, m.title,
+                m.subtitle, m.body, m.badge, m.badge_add, m.sound, m.aps ->> 'alert', m.aps ->> 'badge', m.aps ->> 'sound') = 0;
         END IF;
     ELSIF carillon.has_payload_fields(m) THEN
         made.refusal := carillon.refusal('payload', 'null if ' || carillon.payload_field_names() || ' is given', 'a value',
@@ -207,7 +204,10 @@ BEGIN
             RETURN made;
         END IF;
         made.priority := coalesce(m.priority, (carillon.rules_of(made.push_type)).default_priority);
-        made.scheduled := CASE WHEN m.run_at > now() THEN true END;
+        made.run_at := CASE WHEN m.run_at > now() THEN m.run_at END;
+    END IF;
+    IF has_quiet_hours THEN
+        made.run_at := carillon.run_at_of(made, made.run_at);
     END IF;
     RETURN made;
 END

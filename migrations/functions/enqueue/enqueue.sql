@@ -75,11 +75,11 @@ CREATE OR REPLACE FUNCTION carillon.broadcast(
     body text = NULL, strict boolean = false, on_duplicate text = 'null', aps jsonb = NULL, interruption_level text = NULL,
     relevance_score double precision = NULL, target_content_id text = NULL, filter_criteria text = NULL,
     stale_date timestamptz = NULL, badge_add bigint = NULL, kind text = NULL, where_attributes jsonb = NULL,
-    locales text[] = NULL, activity_type text = NULL
+    locales text[] = NULL, activity_type text = NULL, run_at_local text = NULL, time_zone text = NULL
 ) RETURNS bigint LANGUAGE sql AS $$
     SELECT carillon.submit(ROW($1, NULL, $2, NULL, $3, $4, $5, $6, $7, $8, $9, $10::pg_catalog.text,
         CASE WHEN $10 IS NOT NULL THEN pg_catalog.pg_typeof($10) END, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-        $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, NULL, NULL, $33), true, ROW($34, $35, $36, $37, NULL))
+        $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, NULL, NULL, $33), true, ROW($34, $35, $36, $37, NULL, $38, $39))
 $$;
 
 -- broadcast with an alert as JSON.
@@ -92,11 +92,11 @@ CREATE OR REPLACE FUNCTION carillon.broadcast(
     body text = NULL, strict boolean = false, on_duplicate text = 'null', aps jsonb = NULL, interruption_level text = NULL,
     relevance_score double precision = NULL, target_content_id text = NULL, filter_criteria text = NULL,
     stale_date timestamptz = NULL, badge_add bigint = NULL, kind text = NULL, where_attributes jsonb = NULL,
-    locales text[] = NULL, activity_type text = NULL
+    locales text[] = NULL, activity_type text = NULL, run_at_local text = NULL, time_zone text = NULL
 ) RETURNS bigint LANGUAGE sql AS $$
     SELECT carillon.submit(ROW($1, NULL, NULL, pg_catalog.to_jsonb($2), $3, $4, $5, $6, $7, $8, $9, $10::pg_catalog.text,
         CASE WHEN $10 IS NOT NULL THEN pg_catalog.pg_typeof($10) END, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-        $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, NULL, NULL, $33), true, ROW($34, $35, $36, $37, NULL))
+        $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, NULL, NULL, $33), true, ROW($34, $35, $36, $37, NULL, $38, $39))
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.start_activity(

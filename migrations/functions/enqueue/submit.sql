@@ -15,11 +15,11 @@ DECLARE
     one CONSTANT json := CASE WHEN payloads IS NULL THEN made.payload WHEN cardinality(payloads) = 1 THEN payloads[1]::text END;
     each CONSTANT json[] := CASE WHEN one IS NULL THEN payloads END;
 BEGIN
-    IF made.scheduled THEN
+    IF made.run_at IS NOT NULL THEN
         INSERT INTO carillon.scheduled (id, app_id, lane, tokens, payload, payloads, push_type, priority, expires_at,
             collapse_id, topic, reference, on_unknown, broadcast_id, run_at)
         VALUES (id, made.app_id, lane, tokens, one, each, made.push_type, made.priority, m.expires_at,
-            m.collapse_id, m.topic, m.reference, coalesce(m.on_unknown, 'retry'), broadcast_id, m.run_at);
+            m.collapse_id, m.topic, m.reference, coalesce(m.on_unknown, 'retry'), broadcast_id, made.run_at);
     ELSE
         INSERT INTO carillon.messages (id, app_id, lane, tokens, payload, payloads, push_type, priority, expires_at,
             collapse_id, topic, reference, on_unknown, broadcast_id)
@@ -32,7 +32,7 @@ COMMENT ON FUNCTION carillon.enqueue_job IS 'Internal: stores one job of a messa
 
 -- enqueue_jobs() stores a message of several jobs. With a cursor `slices`, `tokens` are those of the first job, and the cursor
 -- returns those of the others; without one, `tokens` and `payloads` are those of all jobs. The tokens of a broadcast with a badge
--- have no payloads yet: each gets its own here.
+-- have no payloads yet: each gets its own here. With a time zone, made.run_at is when the first job is due by its clocks.
 CREATE OR REPLACE FUNCTION carillon.enqueue_jobs(
     first bigint, tokens text[], payloads json[], slices refcursor, m carillon.message_arguments, made carillon.draft, lane integer,
     kind text
@@ -45,27 +45,41 @@ DECLARE
     job bigint;
     jobs integer := 0;
     pushes bigint := 0;
+    zone text := made.time_zone;
+    due timestamptz := made.run_at;
+    zones carillon.broadcast_zone[];
+    last carillon.broadcast_zone;
 BEGIN
     IF slices IS NULL THEN
         OPEN slices FOR SELECT array_agg(t.token ORDER BY t.place),
-            CASE WHEN payloads IS NOT NULL THEN array_agg(t.payload ORDER BY t.place) END
+            CASE WHEN payloads IS NOT NULL THEN array_agg(t.payload ORDER BY t.place) END, NULL::text, NULL::timestamptz
         FROM unnest(tokens, payloads) WITH ORDINALITY t (token, payload, place)
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
-        FETCH slices INTO tokens, payloads;
+        FETCH slices INTO tokens, payloads, zone, due;
     END IF;
     WHILE tokens IS NOT NULL LOOP
         job := CASE jobs WHEN 0 THEN first ELSE nextval('carillon.messages_id_seq') END;
         IF made.after_badge IS NOT NULL AND payloads IS NULL THEN
             payloads := carillon.with_badges(made.app_id, tokens, m.badge_add, made.payload, made.after_badge);
         END IF;
+        IF zone IS NOT NULL THEN
+            made.run_at := carillon.run_at_of(made, due, zone);
+            IF last.time_zone IS DISTINCT FROM zone THEN
+                zones := CASE WHEN last.time_zone IS NOT NULL THEN zones || last END;
+                last := ROW(zone, coalesce(made.run_at, now()), job, job, 0);
+            END IF;
+            last.last_id := job;
+            last.tokens := last.tokens + cardinality(tokens);
+        END IF;
         PERFORM carillon.enqueue_job(job, tokens, payloads, m, made, lane, first);
         jobs := jobs + 1;
         pushes := pushes + cardinality(tokens);
-        FETCH slices INTO tokens, payloads;
+        FETCH slices INTO tokens, payloads, zone, due;
     END LOOP;
     CLOSE slices;
-    INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, reference, kind)
-    VALUES (first, job, made.app_id, lane, jobs, pushes, m.reference, kind_of_all);
+    INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, reference, kind, zones)
+    VALUES (first, job, made.app_id, lane, jobs, pushes, m.reference, kind_of_all,
+        CASE WHEN last.time_zone IS NOT NULL THEN zones || last END);
 END
 $$;
 COMMENT ON FUNCTION carillon.enqueue_jobs IS 'Internal: stores the jobs of a message that has several.';
@@ -74,7 +88,7 @@ COMMENT ON FUNCTION carillon.enqueue_jobs IS 'Internal: stores the jobs of a mes
 -- first slice of the app's tokens, and the cursor of the others. `tokens` is null if there are none.
 CREATE OR REPLACE FUNCTION carillon.audience_of(
     m carillon.message_arguments, made carillon.draft, everyone boolean, wanted carillon.audience_arguments,
-    OUT tokens text[], OUT payloads json[], OUT slices refcursor, OUT refusal carillon.refusal
+    OUT tokens text[], OUT payloads json[], OUT slices refcursor, OUT refusal carillon.refusal, OUT zone text, OUT due timestamptz
 )
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -84,6 +98,9 @@ BEGIN
     refusal := made.refusal;
     IF refusal.message IS NULL AND everyone THEN
         refusal := carillon.check_audience(wanted);
+        IF refusal.message IS NULL AND num_nonnulls(wanted.run_at_local, wanted.time_zone) > 0 THEN
+            refusal := carillon.check_local_time(m, wanted);
+        END IF;
     END IF;
     IF refusal.message IS NOT NULL THEN
         RETURN;
@@ -91,7 +108,10 @@ BEGIN
     IF everyone THEN
         wanted.kind := coalesce(wanted.kind, carillon.kind_of_push(made.push_type, made.payload));
         slices := carillon.open_audience(made.app_id, wanted, carillon.tokens_per_job());
-        FETCH slices INTO tokens, payloads;
+        FETCH slices INTO tokens, payloads, zone, due;
+        IF tokens IS NOT NULL AND wanted.run_at_local IS NOT NULL THEN
+            refusal := carillon.check_last_zone(m, zone, due);
+        END IF;
     ELSIF cardinality(m.tokens) = 1 AND token IS NOT NULL THEN
         tokens := ARRAY[token];
         payloads := made.payloads;
@@ -185,8 +205,8 @@ BEGIN
             payload := CASE WHEN octet_length(m.reference) <= carillon.max_reference_bytes() THEN payload END;
         END IF;
         INSERT INTO carillon.messages (app_id, tokens, payload, reference)
-        SELECT a.id, ARRAY[lower(token COLLATE "C")], payload::json, m.reference FROM carillon.apps a
-        WHERE a.name = m.app AND NOT a.is_guarded AND octet_length(payload) <= carillon.payload_limit('alert', a.protocol)
+        SELECT a.id, ARRAY[lower(token COLLATE "C")], payload::json, m.reference FROM carillon.apps a WHERE a.name = m.app
+            AND NOT a.is_guarded AND a.quiet_hours IS NULL AND octet_length(payload) <= carillon.payload_limit('alert', a.protocol)
         RETURNING messages.id INTO first;
         IF FOUND THEN
             RETURN first;
@@ -204,8 +224,8 @@ BEGIN
     ELSIF audience.tokens IS NULL THEN
         RETURN NULL;
     ELSIF everyone THEN
-        first_slice := audience.tokens;
-        slices := audience.slices;
+        SELECT audience.tokens, audience.slices, audience.zone, coalesce(audience.due, made.run_at)
+        INTO first_slice, slices, made.time_zone, made.run_at;
     ELSE
         clean := audience.tokens;
         payloads := audience.payloads;
@@ -213,7 +233,7 @@ BEGIN
     -- A single push of the app must not wait behind a list of thousands.
     lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END);
     -- Most calls end here.
-    IF cardinality(clean) <= size AND m.dedupe_key IS NULL AND made.scheduled IS NULL AND payloads IS NULL
+    IF cardinality(clean) <= size AND m.dedupe_key IS NULL AND made.run_at IS NULL AND payloads IS NULL
         AND made.after_badge IS NULL
     THEN
         INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
@@ -225,7 +245,7 @@ BEGIN
     END IF;
     first := nextval('carillon.messages_id_seq');
     IF m.dedupe_key IS NOT NULL THEN
-        holder := carillon.take_dedupe_key(made.app_id, m.dedupe_key, m.dedupe_for, m.run_at, first);
+        holder := carillon.take_dedupe_key(made.app_id, m.dedupe_key, m.dedupe_for, made.run_at, first);
         IF holder IS DISTINCT FROM first THEN
             RETURN CASE m.on_duplicate WHEN 'existing' THEN holder END;
         END IF;

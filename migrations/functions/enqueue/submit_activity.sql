@@ -228,7 +228,7 @@ BEGIN
     m.dedupe_for := a.dedupe_for;
     m.on_unknown := a.on_unknown;
     RETURN carillon.submit_timed(m, a.event, coalesce(a.everyone, false),
-        ROW(NULL, a.where_attributes, a.locales, NULL, a.attributes_type));
+        ROW(NULL, a.where_attributes, a.locales, NULL, a.attributes_type, NULL, NULL));
 END
 $$;
 COMMENT ON FUNCTION carillon.submit_activity IS 'Internal: enqueues pushes that start, update or end Live Activities.';

@@ -65,7 +65,8 @@ BEGIN
     m.dedupe_key := a.dedupe_key;
     m.dedupe_for := a.dedupe_for;
     m.on_unknown := a.on_unknown;
-    RETURN carillon.submit_timed(m, a.event, coalesce(a.everyone, false), ROW(NULL, a.where_attributes, a.locales, NULL, NULL));
+    RETURN carillon.submit_timed(m, a.event, coalesce(a.everyone, false),
+        ROW(NULL, a.where_attributes, a.locales, NULL, NULL, NULL, NULL));
 END
 $$;
 COMMENT ON FUNCTION carillon.submit_media IS 'Internal: enqueues pushes that start, update or end media sessions.';

@@ -1,4 +1,5 @@
--- carillon.broadcast_progress(), which users call: the counts of a message while it is sent and afterwards. It only reads.
+-- carillon.broadcast_progress() and carillon.broadcast_zones(), which users call: the counts of a message while it is sent and
+-- afterwards. They only read.
 
 -- Results are deleted after the retention, and the id is then unknown. If several apps use the id, the caller must name one.
 CREATE OR REPLACE FUNCTION carillon.broadcast_progress(
@@ -83,3 +84,34 @@ END
 $$;
 COMMENT ON FUNCTION carillon.broadcast_progress IS
     'Returns one row with the counts of a message or broadcast. An unknown id is an error.';
+
+-- The jobs of a zone have consecutive ids among those of the broadcast. What retries and parts of a job become counts for its id.
+CREATE OR REPLACE FUNCTION carillon.broadcast_zones(
+    id bigint, app text DEFAULT NULL,
+    OUT time_zone text, OUT run_at timestamptz, OUT tokens bigint, OUT sent bigint, OUT failed bigint, OUT expired bigint,
+    OUT cancelled bigint, OUT waiting bigint
+) RETURNS SETOF record
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH zones AS (
+        SELECT p.app_id, z.* FROM carillon.broadcast_progress(broadcast_zones.id, broadcast_zones.app) AS p
+        JOIN carillon.split_messages b ON b.app_id = p.app_id AND b.id = broadcast_zones.id
+        CROSS JOIN unnest(b.zones) AS z
+    ), counts AS (
+        SELECT r.message_id, r.sent, r.failed, r.expired, r.cancelled FROM carillon.results r
+        WHERE r.app_id = (SELECT z.app_id FROM zones z LIMIT 1) AND r.broadcast_id = broadcast_zones.id
+        UNION ALL
+        SELECT u.message_id, u.sent, u.failed, u.expired, u.cancelled FROM carillon.unfinished u
+        WHERE u.app_id = (SELECT z.app_id FROM zones z LIMIT 1) AND u.broadcast_id = broadcast_zones.id
+    )
+    SELECT z.time_zone, z.run_at, z.tokens, e.sent, e.failed, e.expired, e.cancelled,
+        z.tokens - e.sent - e.failed - e.expired - e.cancelled
+    FROM zones z CROSS JOIN LATERAL (
+        SELECT coalesce(sum(c.sent), 0)::bigint AS sent, coalesce(sum(c.failed), 0)::bigint AS failed,
+            coalesce(sum(c.expired), 0)::bigint AS expired, coalesce(sum(c.cancelled), 0)::bigint AS cancelled
+        FROM counts c WHERE c.message_id BETWEEN z.first_id AND z.last_id
+    ) AS e
+    ORDER BY z.run_at, z.time_zone
+$$;
+COMMENT ON FUNCTION carillon.broadcast_zones IS
+    'Returns a row for each time zone of a broadcast with run_at_local: when it is due there, and its counts, as '
+    'broadcast_progress returns them. No rows for other messages; an unknown id is an error.';

@@ -232,12 +232,15 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.clause_text IS 'Internal: writes a sentence as a part of another one.';
 
-CREATE OR REPLACE FUNCTION carillon.waiting_reason(app integer, expires_at timestamptz DEFAULT NULL) RETURNS text
+CREATE OR REPLACE FUNCTION carillon.waiting_reason(
+    app integer, expires_at timestamptz DEFAULT NULL, run_at timestamptz DEFAULT NULL
+) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (SELECT nullif(concat_ws('; ', CASE WHEN a.paused THEN 'the app is paused' || coalesce(': ' || a.paused_reason, '')
             WHEN h.reason IS NOT NULL THEN carillon.clause_text(h.reason)
             WHEN NOT EXISTS (SELECT FROM carillon.worker_status s WHERE s.state <> 'silent') THEN 'no worker is running' END,
+            CASE WHEN a.quiet_hours IS NOT NULL THEN carillon.quiet_text(a, run_at) END,
             CASE WHEN expires_at <= now() THEN carillon.expiry_text(expires_at) END), '')
         FROM carillon.apps a LEFT JOIN carillon.held_apps h ON h.app_id = a.id WHERE a.id = waiting_reason.app);
 END
@@ -278,7 +281,7 @@ BEGIN
         made.finished_at := ended.finished_at;
     ELSE
         made.waiting_reason := carillon.waiting_reason(message.app_id,
-            CASE WHEN open.state <> 'in flight' THEN open.expires_at END);
+            CASE WHEN open.state <> 'in flight' THEN open.expires_at END, open.run_at);
     END IF;
     RETURN made;
 END

@@ -123,7 +123,8 @@ BEGIN
     END IF;
     made.what := carillon.waiting_text(job, jobs, ahead_text, reason)
         || coalesce(CASE WHEN job.state = 'ready' THEN '; the app may send ' END
-            || carillon.counted_text(app.max_rate, 'push', 'pushes') || ' a second', '');
+            || carillon.counted_text(app.max_rate, 'push', 'pushes') || ' a second', '')
+        || coalesce('; ' || CASE WHEN app.quiet_hours IS NOT NULL THEN carillon.quiet_text(app, job.run_at) END, '');
     made.message_id := job.message_id;
     made.token := carillon.token_text(token);
     RETURN made;

@@ -3,11 +3,12 @@
 
 -- delay_jobs() updates the rows in place, so that a session waiting to delete them still finds them. Jobs stay due if PostgreSQL
 -- refuses the update or the table is locked.
-CREATE OR REPLACE FUNCTION carillon.delay_jobs(due tid[]) RETURNS void
+CREATE OR REPLACE FUNCTION carillon.delay_jobs(due tid[], until timestamptz[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     PERFORM carillon.use_session_path();
-    UPDATE carillon.scheduled s SET run_at = pg_catalog.now() + interval '1 second' WHERE s.ctid = ANY (due);
+    UPDATE carillon.scheduled s SET run_at = d.until FROM unnest(due, until) AS d(tid, until)
+    WHERE s.ctid = ANY (due) AND s.ctid = d.tid;
 EXCEPTION
     WHEN OTHERS OR assert_failure THEN
         IF carillon.is_transient(SQLSTATE) AND SQLSTATE <> '55P03' THEN
@@ -15,7 +16,33 @@ EXCEPTION
         END IF;
 END
 $$;
-COMMENT ON FUNCTION carillon.delay_jobs IS 'Internal: delays jobs by a second; by then it is known whether they were cancelled.';
+COMMENT ON FUNCTION carillon.delay_jobs IS 'Internal: delays jobs until these times.';
+
+-- delay_quiet_jobs() holds retries that are due in quiet hours, and scheduled jobs of an app whose hours were set since. The hours
+-- of a broadcast with run_at_local are those of the zone of each job. It returns the other jobs.
+CREATE OR REPLACE FUNCTION carillon.delay_quiet_jobs(due tid[]) RETURNS tid[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    held tid[];
+    until timestamptz[];
+BEGIN
+    SELECT array_agg(q.ctid), array_agg(q.until) INTO held, until FROM (
+        SELECT s.ctid, carillon.quiet_until(s.app_id, s.push_type, s.priority, now(), (
+                SELECT z.time_zone FROM carillon.split_messages b, unnest(b.zones) AS z
+                WHERE b.app_id = s.app_id AND b.id = s.broadcast_id
+                    AND coalesce(s.origin, s.id) BETWEEN z.first_id AND z.last_id)) AS until
+        FROM carillon.scheduled s JOIN carillon.apps a ON a.id = s.app_id
+        WHERE s.ctid = ANY (due) AND a.quiet_hours IS NOT NULL OFFSET 0
+    ) AS q WHERE q.until IS NOT NULL;
+    IF held IS NULL THEN
+        RETURN due;
+    END IF;
+    PERFORM carillon.delay_jobs(held, until);
+    RETURN ARRAY(SELECT d FROM unnest(due) AS d WHERE d NOT IN (SELECT unnest(held)));
+END
+$$;
+COMMENT ON FUNCTION carillon.delay_quiet_jobs IS
+    'Internal: delays due jobs that quiet hours hold until the end of the hours; returns the others.';
 
 CREATE OR REPLACE FUNCTION carillon.promote_rows(due tid[], cancelled tid[])
 RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint)
@@ -112,11 +139,13 @@ BEGIN
         unnest(a.due, a.messages) AS d(tid, message)
     WHERE o.cancelled || o.unsure <> '{}';
     IF unsure IS NOT NULL THEN
-        PERFORM carillon.delay_jobs(unsure);
+        -- By then it is known whether they were cancelled.
+        PERFORM carillon.delay_jobs(unsure, array_fill(now() + interval '1 second', ARRAY[cardinality(unsure)]));
     END IF;
     IF kept IS NOT NULL THEN
         due := ARRAY(SELECT d FROM unnest(due) AS d WHERE d NOT IN (SELECT unnest(kept)));
     END IF;
+    due := carillon.delay_quiet_jobs(due);
     BEGIN
         RETURN QUERY SELECT 'lane', m.*, NULL::timestamptz, NULL::bigint FROM carillon.promote_rows(due, cancelled) m;
     EXCEPTION

@@ -56,6 +56,37 @@ END
 $$;
 COMMENT ON FUNCTION carillon.check_audience IS 'Internal: returns the refusal of what a broadcast asks for; null if it is valid.';
 
+-- open_zones() is for a broadcast with run_at_local. Each slice has tokens of one zone, whose name and time it returns too: first
+-- those without a zone that is known, whose name is null, then the zones that are due last. Tokens are sorted, as above.
+CREATE OR REPLACE FUNCTION carillon.open_zones(
+    app integer, wanted carillon.audience_arguments, asked jsonb, patterns text[], size integer
+) RETURNS refcursor
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan
+SET enable_hashagg = off SET jit = off AS $$
+DECLARE
+    slices refcursor;
+    fallback CONSTANT text :=
+        coalesce(carillon.time_zone(wanted.time_zone), (SELECT a.time_zone FROM carillon.apps a WHERE a.id = app));
+BEGIN
+    OPEN slices FOR WITH reached AS (
+        SELECT k.token, coalesce(k.time_zone, '') AS named FROM carillon.tokens k
+        WHERE k.app_id = app AND k.kind = wanted.kind AND (k.expires_at IS NULL OR k.expires_at > now())
+            AND carillon.is_asked_for(k.attributes, k.locale, k.activity_type, asked, patterns, wanted.activity_type, NULL)
+    ), zones AS MATERIALIZED (
+        SELECT n.*, carillon.next_local_time(wanted.run_at_local, n.zone, now()) AS run_at FROM (
+            SELECT d.named, coalesce(carillon.time_zone(d.named), fallback) AS zone
+            FROM (SELECT DISTINCT r.named FROM reached r) AS d OFFSET 0) AS n
+    )
+    SELECT array_agg(t.token ORDER BY t.token), NULL::json[], t.zone, t.run_at FROM (
+        SELECT r.token, z.zone, z.run_at, (row_number() OVER (PARTITION BY z.zone ORDER BY r.token) - 1) / size AS place
+        FROM reached r JOIN zones z ON z.named = r.named) AS t
+    GROUP BY t.run_at, t.zone, t.place ORDER BY t.run_at DESC, t.zone, t.place;
+    RETURN slices;
+END
+$$;
+COMMENT ON FUNCTION carillon.open_zones IS
+    'Internal: opens a cursor of the tokens that a broadcast reaches, in arrays of one time zone each.';
+
 -- open_audience() reads one snapshot, in slices of `size` tokens along an index, so that each costs the same however many tokens
 -- there are: the primary key for devices, tokens_by_kind for other kinds. A plan that knows the kind also knows whether the partial
 -- index contains it. For (expires_at > now()) IS NOT FALSE, the planner would estimate that no row matches. If the tokens are
@@ -67,8 +98,10 @@ DECLARE
     asked CONSTANT jsonb := nullif(wanted.where_attributes, '{}');
     patterns CONSTANT text[] := carillon.locale_patterns(wanted.locales);
 BEGIN
-    IF num_nonnulls(asked, patterns, wanted.activity_type, wanted.started_type) > 0 THEN
-        OPEN slices FOR SELECT array_agg(t.token ORDER BY t.token), NULL::json[] FROM (
+    IF wanted.run_at_local IS NOT NULL THEN
+        RETURN carillon.open_zones(app, wanted, asked, patterns, size);
+    ELSIF num_nonnulls(asked, patterns, wanted.activity_type, wanted.started_type) > 0 THEN
+        OPEN slices FOR SELECT array_agg(t.token ORDER BY t.token), NULL::json[], NULL::text, NULL::timestamptz FROM (
             SELECT k.token, row_number() OVER (ORDER BY k.token) AS place FROM carillon.tokens k
             WHERE k.app_id = app AND k.kind = wanted.kind AND (k.expires_at IS NULL OR k.expires_at > now())
                 AND carillon.is_asked_for(k.attributes, k.locale, k.activity_type, asked, patterns, wanted.activity_type,
@@ -85,7 +118,7 @@ BEGIN
                     AND (k.expires_at IS NULL OR k.expires_at > now())
                 ORDER BY k.token LIMIT size) t) next
         WHERE next.tokens IS NOT NULL)
-    SELECT c.tokens, NULL::json[] FROM slice c WHERE c.tokens IS NOT NULL;
+    SELECT c.tokens, NULL::json[], NULL::text, NULL::timestamptz FROM slice c WHERE c.tokens IS NOT NULL;
     RETURN slices;
 END
 $$;
@@ -104,7 +137,8 @@ DECLARE
     bound CONSTANT integer := 100000;
     chosen CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = audience.app AND carillon.may_use(a));
     wanted CONSTANT carillon.audience_arguments :=
-        ROW(coalesce(audience.kind, 'device'), audience.where_attributes, audience.locales, audience.activity_type, NULL);
+        ROW(coalesce(audience.kind, 'device'), audience.where_attributes, audience.locales, audience.activity_type, NULL,
+            NULL, NULL);
     asked CONSTANT jsonb := nullif(audience.where_attributes, '{}');
     refusal CONSTANT carillon.refusal := CASE WHEN chosen IS NULL THEN carillon.unknown_app(audience.app)
         ELSE carillon.check_audience(wanted) END;

@@ -66,6 +66,12 @@ struct AppOptions {
         .help(
             "How long to keep the device token of each push that APNs accepted, for 'carillon trace'; 7d, for example."
         ),
+        AppOption(Option("time-zone", .text("ZONE")), clearable: \.timeZone) { $0.text($1) }
+            .help("The time zone of --quiet-hours, and of tokens without one in a broadcast at a local time."),
+        AppOption(Option("quiet-hours", .text("FROM-TO")), clearable: \.quietHours) { $0.text($1) }
+            .help("When alerts and background pushes wait, by the clocks of --time-zone; 22:00-07:00, for example."),
+        AppOption("quiet-priority", upTo: 10, \.quietPriority)
+            .help("The highest priority that waits: 1, 5 (default) or 10. A push without a priority counts as 5."),
     ]
     private static let protocols = AppSettings.GatewayProtocol.allCases.map(\.rawValue)
 

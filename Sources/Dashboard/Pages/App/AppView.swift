@@ -16,6 +16,7 @@ struct AppView: PageView {
         let maxAttempts: Int64
         let reapBadTokens: Bool
         let keepSent: Int64?
+        let quietHours: String?
         let createdAt: Moment
         let updatedAt: Moment
         let json: JSONValue
@@ -25,7 +26,8 @@ struct AppView: PageView {
         "web_app_settings",
         """
         SELECT a.topics, a.gateway, a.feedback_gateway, a.feedback_error, a.max_rate, a.max_per_device, a.max_attempts,
-            a.reap_bad_tokens, extract(epoch FROM a.keep_sent)::int8 AS keep_sent, a.created_at, a.updated_at
+            a.reap_bad_tokens, extract(epoch FROM a.keep_sent)::int8 AS keep_sent,
+            a.quiet_hours || ' ' || a.time_zone AS quiet_hours, a.created_at, a.updated_at
         FROM carillon.apps a WHERE a.name = $1
         """
     )
@@ -181,6 +183,7 @@ struct AppView: PageView {
             ),
             ("Attempts", HTML("at most \(settings.maxAttempts)")),
             ("BadDeviceToken", HTML(settings.reapBadTokens ? "deletes the token" : "keeps the token")),
+            ("Quiet hours", settings.quietHours.map { HTML($0) }),
             ("Accepted pushes", HTML(settings.keepSent.map { "kept for \(DurationText.age($0))" } ?? "not kept")),
             ("Added", settings.createdAt.html),
             ("Last changed", settings.updatedAt.html)
