@@ -38,7 +38,8 @@ CREATE TYPE carillon.message_arguments AS (
     stale_date        timestamptz,
     payloads          text[],
     payloads_type     regtype,  -- the type of the argument
-    badge_add         bigint
+    badge_add         bigint,
+    bodies            jsonb  -- by locale
 );
 COMMENT ON TYPE carillon.message_arguments IS 'Internal: the arguments of a call of enqueue or broadcast.';
 
@@ -61,7 +62,9 @@ COMMENT ON TYPE carillon.push_rules IS 'What Apple requires of the pushes of one
 CREATE TYPE carillon.draft AS (
     app_id integer, payload text, push_type text, priority smallint, scheduled boolean, refusal carillon.refusal,
     payloads json[],  -- one for each token that was given
-    after_badge text  -- if each token has its own badge: what follows the badge; payload is what precedes it
+    after_badge text, -- if each token has its own badge: what follows the badge; payload is what precedes it
+    locales text[],   -- if the token's locale chooses the payload: in lower case, first 'default'
+    bodies text[]     -- for each of locales: the payload, or what precedes the badge; payload is the first
 );
 COMMENT ON TYPE carillon.draft IS
     'Internal: a message without its tokens, checked and ready to be stored, or the reason why it is refused.';

@@ -165,6 +165,8 @@ extension Option {
     static let sound = Option("sound", .text("NAME")).help("The sound to play.")
     static let payload = Option("payload", .text("JSON"))
         .help("The whole payload, sent byte for byte, instead of --alert.")
+    static let bodies = Option("bodies", .text("JSON"))
+        .help("An object with an alert for each locale and one named default, instead of --alert.")
     static let pushType = Option("push-type", .text("TYPE")).help(
         "Apple's push type; derived from the payload unless given."
     )

@@ -25,6 +25,7 @@ extension Routines {
             File("functions/database/recorded_rights.sql", Files.recorded_rights_sql),
             File("functions/database/refusal.sql", Files.refusal_sql),
             File("functions/database/session_path.sql", Files.session_path_sql),
+            File("functions/enqueue/bodies.sql", Files.bodies_sql),
             File("functions/enqueue/check_arguments.sql", Files.check_arguments_sql),
             File("functions/enqueue/dedupe.sql", Files.dedupe_sql),
             File("functions/enqueue/draft.sql", Files.draft_sql),

@@ -31,8 +31,8 @@ $$;
 COMMENT ON FUNCTION carillon.enqueue_job IS 'Internal: stores one job of a message, in messages or scheduled.';
 
 -- enqueue_jobs() stores a message of several jobs. With a cursor `slices`, `tokens` are those of the first job, and the cursor
--- returns those of the others; without one, `tokens` and `payloads` are those of all jobs. The tokens of a broadcast with a badge
--- have no payloads yet: each gets its own here.
+-- returns those of the others, with their body if the message has several; without one, `tokens` and `payloads` are those of all
+-- jobs. The tokens of a broadcast with a badge have no payloads yet: each gets its own here.
 CREATE OR REPLACE FUNCTION carillon.enqueue_jobs(
     first bigint, tokens text[], payloads json[], slices refcursor, m carillon.message_arguments, made carillon.draft, lane integer,
     kind text
@@ -45,23 +45,25 @@ DECLARE
     job bigint;
     jobs integer := 0;
     pushes bigint := 0;
+    body text;
 BEGIN
     IF slices IS NULL THEN
         OPEN slices FOR SELECT array_agg(t.token ORDER BY t.place),
-            CASE WHEN payloads IS NOT NULL THEN array_agg(t.payload ORDER BY t.place) END
+            CASE WHEN payloads IS NOT NULL THEN array_agg(t.payload ORDER BY t.place) END, NULL
         FROM unnest(tokens, payloads) WITH ORDINALITY t (token, payload, place)
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
-        FETCH slices INTO tokens, payloads;
+        FETCH slices INTO tokens, payloads, body;
     END IF;
     WHILE tokens IS NOT NULL LOOP
         job := CASE jobs WHEN 0 THEN first ELSE nextval('carillon.messages_id_seq') END;
         IF made.after_badge IS NOT NULL AND payloads IS NULL THEN
-            payloads := carillon.with_badges(made.app_id, tokens, m.badge_add, made.payload, made.after_badge);
+            payloads := carillon.own_payloads(made, tokens, m.badge_add);
         END IF;
         PERFORM carillon.enqueue_job(job, tokens, payloads, m, made, lane, first);
         jobs := jobs + 1;
         pushes := pushes + cardinality(tokens);
-        FETCH slices INTO tokens, payloads;
+        FETCH slices INTO tokens, payloads, body;
+        made.payload := coalesce(body, made.payload);
     END LOOP;
     CLOSE slices;
     INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, reference, kind)
@@ -73,31 +75,46 @@ COMMENT ON FUNCTION carillon.enqueue_jobs IS 'Internal: stores the jobs of a mes
 -- open_audience() reads one snapshot, in slices of `size` tokens along an index, so that each costs the same however many tokens
 -- there are: the primary key for devices, tokens_by_kind for other kinds. A plan that knows the kind also knows whether the partial
 -- index contains it. For (expires_at > now()) IS NOT FALSE, the planner would estimate that no row matches.
-CREATE OR REPLACE FUNCTION carillon.open_audience(app integer, wanted text, size integer) RETURNS refcursor
+--
+-- The tokens of one job have the same body: so its payload is stored once. A slice is as many times larger as there are bodies, so
+-- that jobs have half of `size` on average at least.
+CREATE OR REPLACE FUNCTION carillon.open_audience(app integer, wanted text, size integer, known text[], bodies text[])
+RETURNS refcursor
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     slices refcursor;
 BEGIN
     OPEN slices FOR WITH RECURSIVE slice AS (
-        SELECT NULL::text[] AS tokens, '' AS last
+        SELECT NULL::text[] AS tokens, NULL::text[] AS locales, '' AS last
         UNION ALL
-        SELECT next.tokens, next.last FROM slice CROSS JOIN LATERAL (
-            SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
-                SELECT k.token FROM carillon.tokens k WHERE k.app_id = app AND k.token > slice.last AND k.kind = wanted
+        SELECT next.tokens, next.locales, next.last FROM slice CROSS JOIN LATERAL (
+            SELECT array_agg(t.token) AS tokens, CASE WHEN bodies IS NOT NULL THEN array_agg(t.locale) END AS locales,
+                max(t.token) AS last
+            FROM (
+                SELECT k.token, k.locale FROM carillon.tokens k WHERE k.app_id = app AND k.token > slice.last AND k.kind = wanted
                     AND (k.expires_at IS NULL OR k.expires_at > now())
-                ORDER BY k.token LIMIT size) t) next
+                ORDER BY k.token LIMIT size * coalesce(cardinality(bodies), 1)) t) next
         WHERE next.tokens IS NOT NULL)
-    SELECT c.tokens, NULL::json[] FROM slice c WHERE c.tokens IS NOT NULL;
+    SELECT j.tokens, NULL::json[], j.body FROM slice c CROSS JOIN LATERAL (
+        SELECT c.tokens, NULL::text AS body WHERE bodies IS NULL
+        UNION ALL
+        SELECT array_agg(p.token ORDER BY p.token), bodies[p.choice] FROM (
+            SELECT t.token, b.choice, row_number() OVER (PARTITION BY b.choice ORDER BY t.token) - 1 AS place
+            FROM unnest(c.tokens, c.locales) AS t(token, locale)
+            CROSS JOIN LATERAL (SELECT carillon.choice_of_body(known, carillon.locale_name(t.locale)) AS choice) b) p
+        WHERE bodies IS NOT NULL GROUP BY p.choice, p.place / size) j
+    WHERE c.tokens IS NOT NULL;
     RETURN slices;
 END
 $$;
-COMMENT ON FUNCTION carillon.open_audience IS 'Internal: opens a cursor of the tokens of one kind of an app, in arrays.';
+COMMENT ON FUNCTION carillon.open_audience IS
+    'Internal: opens a cursor of the tokens of one kind of an app, in arrays, each with its body if there are several.';
 
 -- audience_of() returns the tokens of a message, checked, and their payloads if each has its own. For a broadcast it returns the
 -- first slice of the app's tokens, and the cursor of the others. `tokens` is null if there are none.
 CREATE OR REPLACE FUNCTION carillon.audience_of(
     m carillon.message_arguments, made carillon.draft, everyone boolean, kind text,
-    OUT tokens text[], OUT payloads json[], OUT slices refcursor, OUT refusal carillon.refusal
+    OUT tokens text[], OUT payloads json[], OUT body text, OUT slices refcursor, OUT refusal carillon.refusal
 )
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -114,8 +131,8 @@ BEGIN
     END IF;
     IF everyone THEN
         wanted_kind := coalesce(kind, carillon.kind_of_push(made.push_type, made.payload));
-        slices := carillon.open_audience(made.app_id, wanted_kind, carillon.tokens_per_job());
-        FETCH slices INTO tokens, payloads;
+        slices := carillon.open_audience(made.app_id, wanted_kind, carillon.tokens_per_job(), made.locales, made.bodies);
+        FETCH slices INTO tokens, payloads, body;
     ELSIF cardinality(m.tokens) = 1 AND token IS NOT NULL THEN
         tokens := ARRAY[token];
         payloads := made.payloads;
@@ -149,7 +166,7 @@ COMMENT ON FUNCTION carillon.audience_of IS 'Internal: returns the tokens of a m
 -- or another message has the dedupe_key.
 --
 -- enqueue and broadcast share this function, and refusals are raised only here: the error then has one line of context, without a
--- list of 34 types.
+-- list of 35 types.
 CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, kind text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -157,7 +174,6 @@ DECLARE
     made carillon.draft;
     audience record;
     refusal carillon.refusal;
-    token text;
     clean text[];
     slices refcursor;
     alert text;
@@ -173,11 +189,10 @@ BEGIN
     -- A plain message, as plain.sql defines it, has no argument that needs a closer check. Most messages are plain. Their cost is
     -- mainly that PL/pgSQL prepares each expression anew in each transaction, and looks up each function in it: so there are few
     -- here.
-    token := m.tokens[1];
     IF NOT everyone AND carillon.is_single_token(m.tokens) AND carillon.is_plain_text(m.alert, m.badge, m.sound)
         AND num_nonnulls(m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic, m.run_at, m.lane, m.dedupe_key,
             m.dedupe_for, m.aps, m.interruption_level, m.relevance_score, m.target_content_id, m.filter_criteria, m.stale_date,
-            m.payloads, m.badge_add) = 0
+            m.payloads, m.badge_add, m.bodies) = 0
         AND m.on_unknown = 'retry' AND m.on_duplicate = 'null'
     THEN
         IF num_nonnulls(m.alert_json, m.payload, m.content_available, m.mutable_content, m.category, m.thread_id, m.extra) = 0 THEN
@@ -207,7 +222,7 @@ BEGIN
             payload := CASE WHEN octet_length(m.reference) <= carillon.max_reference_bytes() THEN payload END;
         END IF;
         INSERT INTO carillon.messages (app_id, tokens, payload, reference)
-        SELECT a.id, ARRAY[lower(token COLLATE "C")], payload::json, m.reference FROM carillon.apps a
+        SELECT a.id, ARRAY[lower(m.tokens[1] COLLATE "C")], payload::json, m.reference FROM carillon.apps a
         WHERE a.name = m.app AND NOT a.is_guarded AND octet_length(payload) <= carillon.payload_limit('alert', a.protocol)
         RETURNING messages.id INTO first;
         IF FOUND THEN
@@ -215,7 +230,7 @@ BEGIN
         END IF;
     END IF;
     size := carillon.tokens_per_job();
-    made := carillon.draft(m);
+    made := CASE WHEN m.bodies IS NULL THEN carillon.draft(m) ELSE carillon.draft_of_bodies(m) END;
     audience := carillon.audience_of(m, made, everyone, kind);
     refusal := audience.refusal;
     IF refusal.hint IS NOT NULL THEN
@@ -228,6 +243,7 @@ BEGIN
     ELSIF everyone THEN
         first_slice := audience.tokens;
         slices := audience.slices;
+        made.payload := coalesce(audience.body, made.payload);
     ELSE
         clean := audience.tokens;
         payloads := audience.payloads;
@@ -235,9 +251,7 @@ BEGIN
     -- A single push of the app must not wait behind a list of thousands.
     lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END);
     -- Most calls end here.
-    IF cardinality(clean) <= size AND m.dedupe_key IS NULL AND made.scheduled IS NULL AND payloads IS NULL
-        AND made.after_badge IS NULL
-    THEN
+    IF cardinality(clean) <= size AND num_nonnulls(m.dedupe_key, made.scheduled, payloads, made.after_badge, made.bodies) = 0 THEN
         INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
             topic, reference, on_unknown)
         VALUES (made.app_id, lane, clean, made.payload::json, made.push_type, made.priority, m.expires_at,
@@ -252,8 +266,8 @@ BEGIN
             RETURN CASE m.on_duplicate WHEN 'existing' THEN holder END;
         END IF;
     END IF;
-    IF made.after_badge IS NOT NULL AND NOT everyone THEN
-        payloads := carillon.with_badges(made.app_id, clean, m.badge_add, made.payload, made.after_badge);
+    IF NOT everyone AND (made.after_badge IS NOT NULL OR made.bodies IS NOT NULL) THEN
+        payloads := carillon.own_payloads(made, clean, m.badge_add);
     END IF;
     IF cardinality(clean) <= size THEN
         PERFORM carillon.enqueue_job(first, clean, payloads, m, made, lane, NULL);
@@ -263,6 +277,7 @@ BEGIN
     m.tokens := NULL;
     m.payloads := NULL;
     made.payloads := NULL;
+    made.bodies := NULL;
     audience := NULL;
     PERFORM carillon.enqueue_jobs(first, coalesce(clean, first_slice), payloads, slices, m, made, lane, kind);
     RETURN first;
