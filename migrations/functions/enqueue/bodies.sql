@@ -81,8 +81,8 @@ BEGIN
         IF body.type NOT IN ('string', 'object') THEN
             drawn.refusal := carillon.refusal('alert', 'text, or a JSON object', body.value::text);
         ELSIF one.payload IS NOT NULL AND carillon.has_payload_fields(one) THEN
-            drawn.refusal := carillon.refusal('alert', 'text, or an alert without the key aps, if there are other parts of a payload',
-                'a payload');
+            drawn.refusal := carillon.refusal('alert',
+                'text, or an alert without the key aps, if there are other parts of a payload', 'a payload');
         ELSE
             drawn := carillon.draft(one);
         END IF;
