@@ -1,5 +1,5 @@
--- The argument bodies: an alert or a payload for each locale, of which the locale of each token chooses one. Only messages that have
--- this argument call these functions, but for own_payloads().
+-- The argument bodies: an alert or a payload for each locale, of which the locale of each token chooses one. Only messages that
+-- have this argument call these functions, but for own_payloads().
 --
 -- Only functions that users call pin search_path. These leave it to them.
 
