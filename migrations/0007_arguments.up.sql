@@ -64,7 +64,8 @@ CREATE TYPE carillon.draft AS (
     payloads json[],  -- one for each token that was given
     after_badge text, -- if each token has its own badge: what follows the badge; payload is what precedes it
     locales text[],   -- if the token's locale chooses the payload: in lower case, first 'default'
-    bodies text[]     -- for each of locales: the payload, or what precedes the badge; payload is the first
+    bodies text[],    -- for each of locales: the payload, or what precedes the badge; payload is the first
+    home text         -- the app's environment, if its tokens may belong to both
 );
 COMMENT ON TYPE carillon.draft IS
     'Internal: a message without its tokens, checked and ready to be stored, or the reason why it is refused.';

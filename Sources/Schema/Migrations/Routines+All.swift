@@ -63,6 +63,7 @@ extension Routines {
             File("functions/move/leave.sql", Files.leave_sql),
             File("functions/move/moves.sql", Files.moves_sql),
             File("functions/queue/end_messages.sql", Files.end_messages_sql),
+            File("functions/queue/environments.sql", Files.environments_sql),
             File("functions/queue/fail_jobs.sql", Files.fail_jobs_sql),
             File("functions/queue/find_cancelled.sql", Files.find_cancelled_sql),
             File("functions/queue/job.sql", Files.job_sql),

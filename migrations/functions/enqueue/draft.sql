@@ -98,8 +98,8 @@ DECLARE
     ignored text;
     protocol text;
 BEGIN
-    SELECT a.id, a.protocol INTO made.app_id, protocol FROM carillon.apps a
-    WHERE a.name = m.app AND carillon.may_use(a);
+    SELECT a.id, a.protocol, CASE WHEN a.both_environments THEN a.environment END INTO made.app_id, protocol, made.home
+    FROM carillon.apps a WHERE a.name = m.app AND carillon.may_use(a);
     IF NOT FOUND THEN
         made.refusal := carillon.unknown_app(m.app);
         RETURN made;

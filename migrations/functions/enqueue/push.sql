@@ -20,7 +20,8 @@ BEGIN
         END;
         INSERT INTO carillon.messages (app_id, tokens, payload)
         SELECT a.id, ARRAY[lower(tokens[1] COLLATE "C")], plain::json FROM carillon.apps a
-        WHERE a.name = app AND NOT a.is_guarded AND octet_length(plain) <= carillon.payload_limit('alert', a.protocol)
+        WHERE a.name = app AND NOT a.is_guarded AND NOT a.both_environments
+            AND octet_length(plain) <= carillon.payload_limit('alert', a.protocol)
         RETURNING messages.id INTO id;
         IF FOUND THEN
             RETURN id;
@@ -40,7 +41,8 @@ BEGIN
         plain := carillon.compose_plain(to_json(alert), badge, sound);
         INSERT INTO carillon.messages (app_id, tokens, payload)
         SELECT a.id, ARRAY[lower(tokens[1] COLLATE "C")], plain::json FROM carillon.apps a
-        WHERE a.name = app AND NOT a.is_guarded AND octet_length(plain) <= carillon.payload_limit('alert', a.protocol)
+        WHERE a.name = app AND NOT a.is_guarded AND NOT a.both_environments
+            AND octet_length(plain) <= carillon.payload_limit('alert', a.protocol)
         RETURNING messages.id INTO id;
         IF FOUND THEN
             RETURN id;
@@ -99,7 +101,7 @@ BEGIN
             INSERT INTO carillon.messages (app_id, tokens, payload)
             SELECT a.id, ARRAY[lower(t.token COLLATE "C")], t.payload
             FROM carillon.apps a CROSS JOIN (SELECT unnest(tokens) AS token, unnest(given) AS payload) t
-            WHERE a.name = app AND carillon.may_use(a) AND carillon.is_token(t.token)
+            WHERE a.name = app AND NOT a.both_environments AND carillon.may_use(a) AND carillon.is_token(t.token)
                 AND octet_length(t.payload::text) <= carillon.payload_limit('alert', a.protocol)
                 AND carillon.is_plain_payload(t.payload)
             RETURNING messages.id

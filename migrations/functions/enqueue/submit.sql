@@ -32,10 +32,11 @@ COMMENT ON FUNCTION carillon.enqueue_job IS 'Internal: stores one job of a messa
 
 -- enqueue_jobs() stores a message of several jobs. With a cursor `slices`, `tokens` are those of the first job, and the cursor
 -- returns those of the others, with their body if the message has several; without one, `tokens` and `payloads` are those of all
--- jobs. The tokens of a broadcast with a badge have no payloads yet: each gets its own here.
+-- jobs. `away` says of each token, or of those of the first job, whether it is of the other environment. The tokens of a broadcast
+-- with a badge have no payloads yet: each gets its own here.
 CREATE OR REPLACE FUNCTION carillon.enqueue_jobs(
-    first bigint, tokens text[], payloads json[], slices refcursor, m carillon.message_arguments, made carillon.draft, lane integer,
-    kind text
+    first bigint, tokens text[], payloads json[], slices refcursor, away boolean[], m carillon.message_arguments,
+    made carillon.draft, lane integer, kind text
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -46,23 +47,24 @@ DECLARE
     jobs integer := 0;
     pushes bigint := 0;
     body text;
+    is_away boolean := away[1];
 BEGIN
     IF slices IS NULL THEN
         OPEN slices FOR SELECT array_agg(t.token ORDER BY t.place),
-            CASE WHEN payloads IS NOT NULL THEN array_agg(t.payload ORDER BY t.place) END, NULL
-        FROM unnest(tokens, payloads) WITH ORDINALITY t (token, payload, place)
-        GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
-        FETCH slices INTO tokens, payloads, body;
+            CASE WHEN payloads IS NOT NULL THEN array_agg(t.payload ORDER BY t.place) END, NULL, t.away
+        FROM unnest(tokens, payloads, away) WITH ORDINALITY t (token, payload, away, place)
+        GROUP BY t.away, (t.place - 1) / size ORDER BY t.away, (t.place - 1) / size;
+        FETCH slices INTO tokens, payloads, body, is_away;
     END IF;
     WHILE tokens IS NOT NULL LOOP
         job := CASE jobs WHEN 0 THEN first ELSE nextval('carillon.messages_id_seq') END;
         IF made.after_badge IS NOT NULL AND payloads IS NULL THEN
             payloads := carillon.own_payloads(made, tokens, m.badge_add);
         END IF;
-        PERFORM carillon.enqueue_job(job, tokens, payloads, m, made, lane, first);
+        PERFORM carillon.enqueue_job(job, tokens, payloads, m, made, lane + CASE WHEN is_away THEN 10 ELSE 0 END, first);
         jobs := jobs + 1;
         pushes := pushes + cardinality(tokens);
-        FETCH slices INTO tokens, payloads, body;
+        FETCH slices INTO tokens, payloads, body, is_away;
         made.payload := coalesce(body, made.payload);
     END LOOP;
     CLOSE slices;
@@ -76,33 +78,38 @@ COMMENT ON FUNCTION carillon.enqueue_jobs IS 'Internal: stores the jobs of a mes
 -- there are: the primary key for devices, tokens_by_kind for other kinds. A plan that knows the kind also knows whether the partial
 -- index contains it. For (expires_at > now()) IS NOT FALSE, the planner would estimate that no row matches.
 --
--- The tokens of one job have the same body: so its payload is stored once. A slice is as many times larger as there are bodies, so
--- that jobs have half of `size` on average at least.
-CREATE OR REPLACE FUNCTION carillon.open_audience(app integer, wanted text, size integer, known text[], bodies text[])
-RETURNS refcursor
+-- The tokens of one job have the same body, so that its payload is stored once, and with `home`, the environment of an app with
+-- both, they are of one environment. A slice is larger by the number of these choices, so that jobs are not small.
+CREATE OR REPLACE FUNCTION carillon.open_audience(
+    app integer, wanted text, size integer, known text[], bodies text[], home text
+) RETURNS refcursor
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     slices refcursor;
 BEGIN
     OPEN slices FOR WITH RECURSIVE slice AS (
-        SELECT NULL::text[] AS tokens, NULL::text[] AS locales, '' AS last
+        SELECT NULL::text[] AS tokens, NULL::text[] AS locales, NULL::text[] AS environments, '' AS last
         UNION ALL
-        SELECT next.tokens, next.locales, next.last FROM slice CROSS JOIN LATERAL (
+        SELECT next.tokens, next.locales, next.environments, next.last FROM slice CROSS JOIN LATERAL (
             SELECT array_agg(t.token) AS tokens, CASE WHEN bodies IS NOT NULL THEN array_agg(t.locale) END AS locales,
-                max(t.token) AS last
+                CASE WHEN home IS NOT NULL THEN array_agg(t.environment) END AS environments, max(t.token) AS last
             FROM (
-                SELECT k.token, k.locale FROM carillon.tokens k WHERE k.app_id = app AND k.token > slice.last AND k.kind = wanted
+                SELECT k.token, k.locale, k.environment FROM carillon.tokens k
+                WHERE k.app_id = app AND k.token > slice.last AND k.kind = wanted
                     AND (k.expires_at IS NULL OR k.expires_at > now())
-                ORDER BY k.token LIMIT size * coalesce(cardinality(bodies), 1)) t) next
+                ORDER BY k.token
+                LIMIT size * coalesce(cardinality(bodies), 1) * CASE WHEN home IS NULL THEN 1 ELSE 2 END) t) next
         WHERE next.tokens IS NOT NULL)
-    SELECT j.tokens, NULL::json[], j.body FROM slice c CROSS JOIN LATERAL (
-        SELECT c.tokens, NULL::text AS body WHERE bodies IS NULL
+    SELECT j.tokens, NULL::json[], j.body, j.is_away FROM slice c CROSS JOIN LATERAL (
+        SELECT c.tokens, NULL::text AS body, false AS is_away WHERE num_nonnulls(bodies, home) = 0
         UNION ALL
-        SELECT array_agg(p.token ORDER BY p.token), bodies[p.choice] FROM (
-            SELECT t.token, b.choice, row_number() OVER (PARTITION BY b.choice ORDER BY t.token) - 1 AS place
-            FROM unnest(c.tokens, c.locales) AS t(token, locale)
-            CROSS JOIN LATERAL (SELECT carillon.choice_of_body(known, carillon.locale_name(t.locale)) AS choice) b) p
-        WHERE bodies IS NOT NULL GROUP BY p.choice, p.place / size) j
+        SELECT array_agg(p.token ORDER BY p.token), bodies[p.choice], p.is_away FROM (
+            SELECT t.token, b.choice, b.is_away,
+                row_number() OVER (PARTITION BY b.choice, b.is_away ORDER BY t.token) - 1 AS place
+            FROM unnest(c.tokens, c.locales, c.environments) AS t(token, locale, environment) CROSS JOIN LATERAL (
+                SELECT carillon.choice_of_body(known, carillon.locale_name(t.locale)) AS choice,
+                    coalesce(t.environment <> home, false) AS is_away) b) p
+        WHERE num_nonnulls(bodies, home) > 0 GROUP BY p.choice, p.is_away, p.place / size) j
     WHERE c.tokens IS NOT NULL;
     RETURN slices;
 END
@@ -111,18 +118,22 @@ COMMENT ON FUNCTION carillon.open_audience IS
     'Internal: opens a cursor of the tokens of one kind of an app, in arrays, each with its body if there are several.';
 
 -- audience_of() returns the tokens of a message, checked, and their payloads if each has its own. For a broadcast it returns the
--- first slice of the app's tokens, and the cursor of the others. `tokens` is null if there are none.
+-- first slice of the app's tokens, and the cursor of the others. `tokens` is null if there are none. `away` is as in
+-- enqueue_jobs(), and `shift` is added to the lane.
 CREATE OR REPLACE FUNCTION carillon.audience_of(
     m carillon.message_arguments, made carillon.draft, everyone boolean, kind text,
-    OUT tokens text[], OUT payloads json[], OUT body text, OUT slices refcursor, OUT refusal carillon.refusal
+    OUT tokens text[], OUT payloads json[], OUT body text, OUT away boolean[], OUT shift integer, OUT slices refcursor,
+    OUT refusal carillon.refusal
 )
 LANGUAGE plpgsql AS $$
 DECLARE
     token CONSTANT text := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
     wanted_kind text;
     cleaned record;
+    is_away boolean;
 BEGIN
     refusal := made.refusal;
+    shift := 0;
     IF refusal.message IS NULL AND everyone THEN
         refusal := carillon.check_kind(kind);
     END IF;
@@ -131,8 +142,10 @@ BEGIN
     END IF;
     IF everyone THEN
         wanted_kind := coalesce(kind, carillon.kind_of_push(made.push_type, made.payload));
-        slices := carillon.open_audience(made.app_id, wanted_kind, carillon.tokens_per_job(), made.locales, made.bodies);
-        FETCH slices INTO tokens, payloads, body;
+        slices := carillon.open_audience(
+            made.app_id, wanted_kind, carillon.tokens_per_job(), made.locales, made.bodies, made.home);
+        FETCH slices INTO tokens, payloads, body, is_away;
+        away := ARRAY[is_away];
     ELSIF cardinality(m.tokens) = 1 AND token IS NOT NULL THEN
         tokens := ARRAY[token];
         payloads := made.payloads;
@@ -154,8 +167,11 @@ BEGIN
                     || CASE WHEN wanted_kind <> 'device' THEN ' of kind ' || wanted_kind ELSE '' END)
             ELSE carillon.refusal('tokens', 'one or more device tokens if strict is true',
                 CASE WHEN m.tokens IS NULL THEN 'null' ELSE 'none' END) END;
+    ELSIF made.home IS NOT NULL AND tokens IS NOT NULL AND NOT everyone THEN
+        SELECT t.away, t.shift INTO away, shift FROM carillon.tokens_away(made, tokens) AS t;
+    END IF;
     -- Most calls name no push type.
-    ELSIF m.push_type <> ALL ('{alert,background}') AND tokens IS NOT NULL AND NOT everyone THEN
+    IF m.push_type <> ALL ('{alert,background}') AND tokens IS NOT NULL AND NOT everyone THEN
         refusal := carillon.check_kinds(made.app_id, tokens, made.push_type, coalesce(made.payload, made.payloads[1]::text));
     END IF;
 END
@@ -175,13 +191,12 @@ DECLARE
     audience record;
     refusal carillon.refusal;
     clean text[];
-    slices refcursor;
     alert text;
     other_members text;
     own_members text;
     payload text;
     payloads json[];
-    first_slice text[];
+    away boolean[];
     first bigint;
     holder bigint;
     lane integer;
@@ -222,8 +237,8 @@ BEGIN
             payload := CASE WHEN octet_length(m.reference) <= carillon.max_reference_bytes() THEN payload END;
         END IF;
         INSERT INTO carillon.messages (app_id, tokens, payload, reference)
-        SELECT a.id, ARRAY[lower(m.tokens[1] COLLATE "C")], payload::json, m.reference FROM carillon.apps a
-        WHERE a.name = m.app AND NOT a.is_guarded AND octet_length(payload) <= carillon.payload_limit('alert', a.protocol)
+        SELECT a.id, ARRAY[lower(m.tokens[1] COLLATE "C")], payload::json, m.reference FROM carillon.apps a WHERE a.name = m.app
+            AND NOT (a.is_guarded OR a.both_environments) AND octet_length(payload) <= carillon.payload_limit('alert', a.protocol)
         RETURNING messages.id INTO first;
         IF FOUND THEN
             RETURN first;
@@ -241,17 +256,19 @@ BEGIN
     ELSIF audience.tokens IS NULL THEN
         RETURN NULL;
     ELSIF everyone THEN
-        first_slice := audience.tokens;
-        slices := audience.slices;
         made.payload := coalesce(audience.body, made.payload);
     ELSE
         clean := audience.tokens;
         payloads := audience.payloads;
+        audience.tokens := NULL;
+        audience.payloads := NULL;
     END IF;
     -- A single push of the app must not wait behind a list of thousands.
-    lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END);
+    lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END) + audience.shift;
+    away := audience.away;
     -- Most calls end here.
-    IF cardinality(clean) <= size AND num_nonnulls(m.dedupe_key, made.scheduled, payloads, made.after_badge, made.bodies) = 0 THEN
+    IF cardinality(clean) <= size AND num_nonnulls(m.dedupe_key, made.scheduled, payloads, made.after_badge, made.bodies, away) = 0
+    THEN
         INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
             topic, reference, on_unknown)
         VALUES (made.app_id, lane, clean, made.payload::json, made.push_type, made.priority, m.expires_at,
@@ -266,10 +283,10 @@ BEGIN
             RETURN CASE m.on_duplicate WHEN 'existing' THEN holder END;
         END IF;
     END IF;
-    IF NOT everyone AND (made.after_badge IS NOT NULL OR made.bodies IS NOT NULL) THEN
+    IF NOT everyone AND num_nonnulls(made.after_badge, made.bodies) > 0 THEN
         payloads := carillon.own_payloads(made, clean, m.badge_add);
     END IF;
-    IF cardinality(clean) <= size THEN
+    IF cardinality(clean) <= size AND away IS NULL THEN
         PERFORM carillon.enqueue_job(first, clean, payloads, m, made, lane, NULL);
         RETURN first;
     END IF;
@@ -278,8 +295,7 @@ BEGIN
     m.payloads := NULL;
     made.payloads := NULL;
     made.bodies := NULL;
-    audience := NULL;
-    PERFORM carillon.enqueue_jobs(first, coalesce(clean, first_slice), payloads, slices, m, made, lane, kind);
+    PERFORM carillon.enqueue_jobs(first, coalesce(clean, audience.tokens), payloads, audience.slices, away, m, made, lane, kind);
     RETURN first;
 END
 $$;
