@@ -65,6 +65,8 @@ CREATE TABLE carillon.apps (
     feedback_gateway text,
     feedback_error   text,
     channel_gateway  text,
+    both_environments boolean NOT NULL DEFAULT false,
+    other_gateway    text,
     remove_unknown_channels   boolean NOT NULL DEFAULT false,
     paused           boolean NOT NULL DEFAULT false,
     paused_reason    text,
@@ -89,6 +91,7 @@ CREATE TABLE carillon.apps (
     CONSTRAINT apps_gateway_is_300_bytes_at_most CHECK (octet_length(gateway) <= 300),
     CONSTRAINT apps_feedback_gateway_is_300_bytes_at_most CHECK (octet_length(feedback_gateway) <= 300),
     CONSTRAINT apps_channel_gateway_is_300_bytes_at_most CHECK (octet_length(channel_gateway) <= 300),
+    CONSTRAINT apps_other_gateway_is_300_bytes_at_most CHECK (octet_length(other_gateway) <= 300),
     -- Enough for all authorities that a system trusts.
     CONSTRAINT apps_gateway_ca_is_256_kb_at_most CHECK (octet_length(gateway_ca) <= 262144),
     CONSTRAINT apps_topic_is_visible_ascii CHECK (topic ~ '^[!-~]{1,255}$'),
@@ -101,13 +104,16 @@ CREATE TABLE carillon.apps (
     CONSTRAINT apps_gateway_is_host_and_port CHECK (gateway ~ '^([a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$'
         AND substring(gateway FROM ':([0-9]{1,5})$')::integer BETWEEN 1 AND 65535),
     CONSTRAINT apps_gateway_ca_has_a_gateway CHECK (
-        gateway_ca IS NULL OR num_nonnulls(gateway, feedback_gateway, channel_gateway) > 0),
+        gateway_ca IS NULL OR num_nonnulls(gateway, feedback_gateway, channel_gateway, other_gateway) > 0),
     CONSTRAINT apps_feedback_gateway_is_host_and_port CHECK (
         feedback_gateway ~ '^([a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$'
         AND substring(feedback_gateway FROM ':([0-9]{1,5})$')::integer BETWEEN 1 AND 65535),
     CONSTRAINT apps_channel_gateway_is_host_and_port CHECK (
         channel_gateway ~ '^([a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$'
         AND substring(channel_gateway FROM ':([0-9]{1,5})$')::integer BETWEEN 1 AND 65535),
+    CONSTRAINT apps_other_gateway_is_host_and_port CHECK (
+        other_gateway ~ '^([a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$'
+        AND substring(other_gateway FROM ':([0-9]{1,5})$')::integer BETWEEN 1 AND 65535),
     CONSTRAINT apps_max_rate_is_positive CHECK (max_rate > 0),
     CONSTRAINT apps_max_per_device_is_positive CHECK (max_per_device > 0),
     CONSTRAINT apps_max_attempts_is_positive CHECK (max_attempts > 0),
@@ -144,6 +150,12 @@ COMMENT ON COLUMN carillon.apps.feedback_gateway IS
     'none';
 COMMENT ON COLUMN carillon.apps.feedback_error IS 'why the legacy feedback list could not be read; null if there was no error';
 COMMENT ON COLUMN carillon.apps.channel_gateway IS 'host:port to use instead of Apple''s channel service';
+COMMENT ON COLUMN carillon.apps.both_environments IS
+    'whether its device tokens may also belong to the other environment: tokens.environment decides where each is sent, and a '
+    'token that fails as BadDeviceToken is tried once in the other environment';
+COMMENT ON COLUMN carillon.apps.other_gateway IS
+    'host:port to use instead of the gateway of the other environment, for an app with both_environments; null means Apple''s, or '
+    'gateway if that is set';
 COMMENT ON COLUMN carillon.apps.remove_unknown_channels IS
     'whether channels that exist at Apple but not in this database are removed, a day after they were first seen';
 COMMENT ON COLUMN carillon.apps.paused IS 'whether the app is paused: nothing is sent until it is resumed';

@@ -52,7 +52,9 @@ COMMENT ON TABLE carillon.messages IS
 COMMENT ON COLUMN carillon.messages.id IS 'the id of the job, assigned by the queue: INSERT … RETURNING id';
 COMMENT ON COLUMN carillon.messages.app_id IS 'the id of the app; a message for an unknown app fails as UnknownApp';
 COMMENT ON COLUMN carillon.messages.lane IS
-    '0 urgent, 1 normal, 2 bulk; another number is a lane of its own, as urgent as the nearest of these';
+    '0 urgent, 1 normal, 2 bulk; 10 to 12, 20 to 22 and 30 to 32 are as urgent, and of an app with both_environments the lanes of '
+    'jobs in the other environment, of a second try there, and of a second try in the app''s own; another number is a lane of its '
+    'own, as urgent as the nearest of 0 to 2';
 COMMENT ON COLUMN carillon.messages.tokens IS 'device tokens in hex; each one is a push';
 COMMENT ON COLUMN carillon.messages.payload IS
     'the payload for all device tokens, sent byte for byte, except that for push_type liveactivity or nowplaying a worker replaces '

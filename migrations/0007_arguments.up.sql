@@ -38,7 +38,8 @@ CREATE TYPE carillon.message_arguments AS (
     stale_date        timestamptz,
     payloads          text[],
     payloads_type     regtype,  -- the type of the argument
-    badge_add         bigint
+    badge_add         bigint,
+    bodies            jsonb  -- by locale
 );
 COMMENT ON TYPE carillon.message_arguments IS 'Internal: the arguments of a call of enqueue or broadcast.';
 
@@ -64,7 +65,10 @@ CREATE TYPE carillon.draft AS (
     time_zone text,  -- of the first tokens, if run_at is a time by their clocks
     refusal carillon.refusal,
     payloads json[],  -- one for each token that was given
-    after_badge text  -- if each token has its own badge: what follows the badge; payload is what precedes it
+    after_badge text, -- if each token has its own badge: what follows the badge; payload is what precedes it
+    locales text[],   -- if the token's locale chooses the payload: in lower case, first 'default'
+    bodies text[],    -- for each of locales: the payload, or what precedes the badge; payload is the first
+    home text         -- the app's environment, if its tokens may belong to both
 );
 COMMENT ON TYPE carillon.draft IS
     'Internal: a message without its tokens, checked and ready to be stored, or the reason why it is refused.';

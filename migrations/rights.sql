@@ -81,7 +81,7 @@ GRANT SELECT ON carillon.subscriptions TO carillon_worker;
 GRANT INSERT ON carillon.events, carillon.untaken_events, carillon.sent_pushes TO carillon_worker;
 GRANT USAGE ON SEQUENCE carillon.event_ids TO carillon_worker;
 -- Deleting in order locks the rows, for which PostgreSQL requires the UPDATE privilege.
-GRANT SELECT, DELETE, UPDATE (last_update) ON carillon.tokens TO carillon_worker;
+GRANT SELECT, DELETE, UPDATE (last_update, environment) ON carillon.tokens TO carillon_worker;
 GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_worker;
 GRANT UPDATE ON SEQUENCE carillon.asleep TO carillon_worker;
 
@@ -165,7 +165,7 @@ BEGIN
                 settle take_from_claim why_unsettled find_cancelled_going_back outcomes_before_expiry unique_ids_of record_ended
                 followed_kinds note_settled sent_and_expired last_jobs_of note_finished note_jobs note_unrecorded note_dead
                 store_events record_sent unforgotten_sent
-                record_failed dead_status keep_requeueable return_going_back settle_unrecorded end_unrecorded
+                record_failed dead_status keep_requeueable return_going_back learn_environments settle_unrecorded end_unrecorded
                 is_transient is_refusal fail_jobs discard_unreadable split_job split
                 shortened_token shortened_tokens use_session_commit max_payload_bytes oversized_payload
                 find_cancelled lock_unfinished record_cancelled as_cancelled is_update end_as_cancelled count_tokens

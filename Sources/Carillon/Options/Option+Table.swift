@@ -140,6 +140,8 @@ extension Option {
         )
     static let channelGateway = Option("channel-gateway", .text("HOST:PORT"))
         .help("Manage channels at this service instead of Apple's.")
+    static let otherGateway = Option("other-gateway", .text("HOST:PORT"))
+        .help("With --both-environments, send to this gateway instead of Apple's of the other environment.")
     static let rename = Option("rename", .text("NAME")).help("Give the app another name.")
     static let clear = Option("clear", .choice(AppOptions.clearable.map(\.flag)), repeatable: true)
         .help("Remove this setting; may be repeated.")
@@ -165,6 +167,8 @@ extension Option {
     static let sound = Option("sound", .text("NAME")).help("The sound to play.")
     static let payload = Option("payload", .text("JSON"))
         .help("The whole payload, sent byte for byte, instead of --alert.")
+    static let bodies = Option("bodies", .text("JSON"))
+        .help("An object with an alert for each locale and one named default, instead of --alert.")
     static let pushType = Option("push-type", .text("TYPE")).help(
         "Apple's push type; derived from the payload unless given."
     )

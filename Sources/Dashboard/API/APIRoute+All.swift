@@ -307,7 +307,7 @@ extension APIRoute {
         APIField("title", .string), APIField("subtitle", .string), APIField("body", .string),
         APIField("aps", .object), APIField("interruption_level", .string), APIField("relevance_score", .number),
         APIField("target_content_id", .string), APIField("filter_criteria", .string), APIField("stale_date", .time),
-        APIField("badge_add", .integer),
+        APIField("badge_add", .integer), APIField("bodies", .object),
     ]
 
     private static let delivery = [

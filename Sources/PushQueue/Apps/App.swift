@@ -34,6 +34,14 @@ package struct App: Decodable, Equatable, Identifiable, Sendable {
         return settings.environment == .sandbox ? .sandbox : .production
     }
 
+    /// The gateway of the environment that is not the app's, if its tokens may belong to both.
+    func otherGateway() throws(Hold) -> Gateway? {
+        guard settings.bothEnvironments else { return nil }
+        if let address = settings.otherGateway { return try gateway(at: address, gateway().transport) }
+        guard settings.gateway == nil else { return try gateway() }
+        return settings.environment == .sandbox ? .production : .sandbox
+    }
+
     func feedbackGateway() throws(Hold) -> Gateway {
         let apple: Gateway = settings.environment == .sandbox ? .feedbackSandbox : .feedback
         return try settings.feedbackGateway.map { address throws(Hold) in try gateway(at: address) } ?? apple

@@ -91,11 +91,18 @@ struct AppDirectory: Sendable {
         }
         for row in rows {
             let id = row.app.id
-            let app = RoutedApp(row.app, route(of: row, &changes), credentialSince: row.credentialSince)
+            let app = RoutedApp(
+                row.app,
+                route(of: row, &changes),
+                otherGateway: try? row.app.otherGateway(),
+                credentialSince: row.credentialSince
+            )
             absent.remove(id)
             guard let before = apps.updateValue(app, forKey: id) else { continue }
             // Not its version, which every note about the credential changes.
-            if before.route != app.route || before.credentialSince != app.credentialSince {
+            if before.route != app.route || before.otherGateway != app.otherGateway
+                || before.credentialSince != app.credentialSince
+            {
                 changes.rerouted.append(id)
             }
             if before.route != app.route, case .success(let route) = before.route { left.insert(route.credential) }

@@ -6,18 +6,38 @@ package final class RoutedApp: Sendable {
     package let row: App
     /// Its route, or why it cannot send.
     package let route: Result<App.Route, Hold>
+    /// Where pushes in the other environment go; nil if the app has only its own.
+    let otherGateway: Gateway?
     /// When the text of its credential was written.
     let credentialSince: Int64?
     private let topic: [UInt8]
 
-    init(_ row: App, _ route: Result<App.Route, Hold>, credentialSince: Int64? = nil) {
+    init(
+        _ row: App,
+        _ route: Result<App.Route, Hold>,
+        otherGateway: Gateway? = nil,
+        credentialSince: Int64? = nil
+    ) {
         self.row = row
         self.route = route
+        self.otherGateway = otherGateway
         self.credentialSince = credentialSince
         topic = Array((row.settings.topic ?? "").utf8)
     }
 
     package var name: String { row.name }
+
+    /// The route of the jobs of a lane; nil if the app cannot send.
+    func route(in lane: Lane) -> App.Route? {
+        guard case .success(let route) = route else { return nil }
+        guard lane.isAway, let otherGateway else { return route }
+        return App.Route(gateway: otherGateway, credential: route.credential)
+    }
+
+    /// All routes of its jobs.
+    package var routes: Set<App.Route> {
+        Set([1, 11].compactMap { route(in: Lane(app: row.id, number: $0)) })
+    }
 
     func sends(with credential: Credential) -> Bool { (try? route.get())?.credential == credential }
 

@@ -170,7 +170,7 @@ struct ClaimHandler: Sendable {
     }
 
     private func turnStep(_ state: WorkerState) -> Step {
-        .takeTurn(pushes: claim.jobs.batch.count, by: try? state.apps[app]?.route.get())
+        .takeTurn(pushes: claim.jobs.batch.count, by: state.apps[app]?.route(in: claim.lane))
     }
 
     private mutating func turnTaken(_ event: Flight.Event, _ state: inout WorkerState) -> Step? {

@@ -24,8 +24,8 @@ extension WorkerState {
 
     func disposition(of jobs: ClaimedJobs, claimedAs worker: Int64, at now: MonotonicInstant) -> Disposition {
         if jobs.batch.isEmpty { return .nothingToSend }
-        guard phase == .working, worker == lease.id, lease.isValid(at: now),
-            let app = apps[jobs.app], case .success(let route) = app.route
+        guard phase == .working, worker == lease.id, lease.isValid(at: now), let app = apps[jobs.app],
+            let route = app.route(in: Lane(app: jobs.app, number: jobs.lane))
         else { return .release }
         return .send(route, maxAttempts: Int16(clamping: app.row.settings.maxAttempts))
     }
@@ -42,6 +42,7 @@ extension WorkerState {
             now: claim.jobs.claimedAt + (now - claim.returnedAt).nanoseconds / 1000,
             keepsUniqueIDs: outcomes.hasUniqueIDs && apps[claim.jobs.app]?.row.settings.keepUniqueIDs ?? false,
             keepsSent: apps[claim.jobs.app]?.row.settings.keepSent != nil,
+            triesOtherEnvironment: apps[claim.jobs.app]?.otherGateway != nil && !claim.lane.isSecondTry,
             using: &random
         )
     }
@@ -85,7 +86,7 @@ extension WorkerState {
         -> WorkerEvent?
     {
         let app = claim.jobs.app
-        guard let route = claim.route, route == (try? apps[app]?.route.get()) else { return nil }
+        guard let route = claim.route, route == apps[app]?.route(in: claim.lane) else { return nil }
         if let cause = claim.hold { return phase == .working ? hold(app, for: cause, at: now) : nil }
         return settlement.gatewayAnswers ? endHold(of: app) : nil
     }

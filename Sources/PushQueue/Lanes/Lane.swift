@@ -30,7 +30,7 @@ package struct Lane: Hashable, Sendable {
     }
 
     package let app: Int32
-    /// 0 urgent, 1 normal, 2 bulk. Other numbers count as the nearest of these.
+    /// 0 urgent, 1 normal, 2 bulk. 10 to 12, 20 to 22 and 30 to 32 count as these, and other numbers as the nearest of these.
     package let number: Int16
 
     package init(app: Int32, number: Int16) {
@@ -41,8 +41,14 @@ package struct Lane: Hashable, Sendable {
     /// Its number has a meaning of its own.
     var isUsual: Bool { (0...2).contains(number) }
 
+    /// Of an app with both environments: its jobs are sent in the one that is not the app's.
+    var isAway: Bool { (10...12).contains(number) || (20...22).contains(number) }
+
+    /// Of an app with both environments: its tokens failed as BadDeviceToken in the other environment than the one it is sent in.
+    var isSecondTry: Bool { (20...22).contains(number) || (30...32).contains(number) }
+
     package var urgency: Urgency {
-        switch number {
+        switch isAway || isSecondTry ? number % 10 : number {
         case ...0: .urgent
         case 1: .normal
         default: .bulk

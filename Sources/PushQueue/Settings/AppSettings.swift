@@ -29,6 +29,10 @@ package struct AppSettings: Decodable, Equatable, Sendable {
     package var feedbackGateway: String?
     /// `host:port` in place of Apple's channel service.
     package var channelGateway: String?
+    /// Tokens may also belong to the other environment.
+    package var bothEnvironments = false
+    /// `host:port` in place of Apple's gateway of the other environment.
+    package var otherGateway: String?
     /// Remove channels that Apple has and this database does not know.
     package var removeUnknownChannels = false
     /// Pushes a second of the whole fleet.
@@ -67,6 +71,8 @@ extension AppSetting {
         AppSetting("gateway_ca", else: { _ in "the system's" }) { $0.gatewayCA },
         AppSetting("feedback_gateway", else: \.usualFeedbackGateway) { $0.feedbackGateway },
         AppSetting("channel_gateway", else: \.usualChannelGateway) { $0.channelGateway },
+        AppSetting("both_environments") { $0.bothEnvironments },
+        AppSetting("other_gateway", else: \.usualOtherGateway) { $0.otherGateway },
         AppSetting("remove_unknown_channels") { $0.removeUnknownChannels },
         AppSetting("max_rate", unit: "a second", else: { _ in "no limit" }) { $0.maxRate },
         AppSetting("max_per_device", unit: "background pushes an hour", else: { _ in "no limit" }) { $0.maxPerDevice },
@@ -91,6 +97,8 @@ extension AppSettings {
         }
     }
 
+    fileprivate var usualOtherGateway: String { bothEnvironments ? gateway ?? "Apple's" : "none" }
+
     fileprivate var usualChannelGateway: String { self.protocol == .http2 && gateway == nil ? "Apple's" : "none" }
 
     /// Why a value cannot be stored, by the name of the constraint.
@@ -100,6 +108,8 @@ extension AppSettings {
         "apps_gateway_is_300_bytes_at_most": "A gateway may be at most 300 bytes long.",
         "apps_feedback_gateway_is_300_bytes_at_most": "A feedback gateway may be at most 300 bytes long.",
         "apps_channel_gateway_is_300_bytes_at_most": "A channel gateway may be at most 300 bytes long.",
+        "apps_other_gateway_is_300_bytes_at_most":
+            "The gateway of the other environment may be at most 300 bytes long.",
         "apps_gateway_ca_is_256_kb_at_most":
             "The root certificate of a gateway may be at most 262,144 bytes long: give the one that has signed its certificate.",
         "apps_topic_is_visible_ascii": "A topic has 1 to 255 visible ASCII characters, as in com.example.app.",
@@ -109,6 +119,8 @@ extension AppSettings {
         "apps_gateway_is_host_and_port": "A gateway is written host:port, as in localhost:2197.",
         "apps_feedback_gateway_is_host_and_port": "A feedback gateway is written host:port, as in localhost:2196.",
         "apps_channel_gateway_is_host_and_port": "A channel gateway is written host:port, as in localhost:2195.",
+        "apps_other_gateway_is_host_and_port":
+            "The gateway of the other environment is written host:port, as in localhost:2198.",
         "apps_gateway_ca_has_a_gateway": "A gateway CA needs a gateway: give its host:port too.",
         "apps_max_rate_is_positive": "The number of pushes a second must be above 0.",
         "apps_max_per_device_is_positive": "The number of background pushes an hour to a device must be above 0.",

@@ -36,6 +36,7 @@ package struct Settlement: Sendable {
     private let credentialWorks: Bool
     private let keepsUniqueIDs: Bool
     private let keepsSent: Bool
+    private let triesOtherEnvironment: Bool
     /// The database's clock, in microseconds since 1970.
     private let now: Int64
     private let claimedAt: Int64
@@ -44,6 +45,7 @@ package struct Settlement: Sendable {
     ///   - earlier: The outcomes in the first settlement. Pushes that were pending then are settled now.
     ///   - keepsUniqueIDs: The app wants the `apns-unique-id` of each push to be recorded.
     ///   - keepsSent: The app wants the token of each push that was sent to be recorded.
+    ///   - triesOtherEnvironment: Pushes that fail as BadDeviceToken are sent in the other environment.
     package init(
         _ claim: ClaimedJobs,
         _ outcomes: Outcomes,
@@ -53,6 +55,7 @@ package struct Settlement: Sendable {
         now: Int64,
         keepsUniqueIDs: Bool = false,
         keepsSent: Bool = false,
+        triesOtherEnvironment: Bool = false,
         using generator: inout some RandomNumberGenerator
     ) {
         precondition(outcomes.count == claim.batch.count, "there must be one outcome for each push")
@@ -61,6 +64,7 @@ package struct Settlement: Sendable {
         self.now = now
         self.keepsUniqueIDs = keepsUniqueIDs
         self.keepsSent = keepsSent
+        self.triesOtherEnvironment = triesOtherEnvironment
         claimedAt = claim.claimedAt
         credentialWorks = outcomes.contains { $0.verdict == .accepted }
         gatewayAnswers = outcomes.contains { $0.status != 0 }
@@ -146,11 +150,19 @@ package struct Settlement: Sendable {
         _ outcomes: Outcomes,
         using generator: inout some RandomNumberGenerator
     ) {
-        let sorted = SortedPushes(pushes, of: job, outcomes, credentialWorks: credentialWorks, maxAttempts: maxAttempts)
+        let sorted = SortedPushes(
+            pushes,
+            of: job,
+            outcomes,
+            credentialWorks: credentialWorks,
+            maxAttempts: maxAttempts,
+            triesOtherEnvironment: triesOtherEnvironment
+        )
         record(sorted, of: job, &jobTally, outcomes)
         let retried = retry(sorted.retried, of: job, &jobTally, using: &generator)
         let returned = returnPushes(sorted.returned, of: job, jobTally, using: &generator)
-        let change = arrange(retried, returned, sorted.pending, &jobTally)
+        let misdirected = returnPushes(sorted.misdirected, of: job, jobTally, using: &generator)
+        let change = arrange(retried, returned, misdirected, sorted.pending, &jobTally)
         if keepsUniqueIDs { identify(pushes, of: jobTally.job, outcomes) }
         if keepsSent { keep(pushes.filter { outcomes[Int($0)].verdict == .accepted }, of: jobTally.job) }
         count(jobTally)
@@ -231,25 +243,23 @@ package struct Settlement: Sendable {
     private mutating func arrange(
         _ retried: GoingBack?,
         _ returned: GoingBack?,
+        _ misdirected: GoingBack?,
         _ pending: [Int32],
         _ jobTally: inout JobTally
     ) -> Change {
         jobTally.retried = Int32(retried?.pushes.count ?? 0)
-        jobTally.returned = Int32(returned?.pushes.count ?? 0)
+        jobTally.returned = Int32((returned?.pushes.count ?? 0) + (misdirected?.pushes.count ?? 0))
         jobTally.pending = Int32(pending.count)
         if !pending.isEmpty {
             let isWhole = jobTally.ended + jobTally.goingBack == 0
             staying.append(Staying(job: jobTally.job, pushes: pending, isWhole: isWhole))
             if isWhole { return .unchanged }
         }
-        let isWhole = jobTally.ended == 0 && pending.isEmpty && (retried == nil || returned == nil)
-        if var retried {
-            retried.isWhole = isWhole
-            goingBack.append(retried)
-        }
-        if var returned {
-            returned.isWhole = isWhole
-            goingBack.append(returned)
+        let parts = (retried == nil ? 0 : 1) + (returned == nil ? 0 : 1) + (misdirected == nil ? 0 : 1)
+        let isWhole = jobTally.ended == 0 && pending.isEmpty && parts <= 1
+        for case .some(var part) in [retried, returned, misdirected] {
+            part.isWhole = isWhole
+            goingBack.append(part)
         }
         if isWhole && jobTally.goingBack > 0 { return .unchanged }
         return jobTally.isInUnfinished || jobTally.remaining > 0 ? .changed : .ended

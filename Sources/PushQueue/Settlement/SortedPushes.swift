@@ -50,6 +50,8 @@ struct SortedPushes {
     private(set) var retried = Repeats()
     /// They go back without using up an attempt.
     private(set) var returned = Repeats()
+    /// They go back to be tried in the other environment.
+    private(set) var misdirected = Repeats()
     /// They have not ended.
     private(set) var pending: [Int32] = []
     /// How many of them, whatever their fate, have an unknown outcome.
@@ -60,13 +62,17 @@ struct SortedPushes {
         of job: ClaimedJobs.Job,
         _ outcomes: Outcomes,
         credentialWorks: Bool,
-        maxAttempts: Int16
+        maxAttempts: Int16,
+        triesOtherEnvironment: Bool
     ) {
         for push in pushes {
             let outcome = outcomes[Int(push)]
             if outcome.verdict == .unknown { unknown += 1 }
             switch Fate(outcome, mayRepeat: job.mayRepeat, credentialWorks: credentialWorks) {
             case .sent: sent += 1
+            case .failed where triesOtherEnvironment && outcome.reason == .badDeviceToken:
+                misdirected.pushes.append(push)
+                misdirected.causes.add(RetryCause(outcome, of: outcomes))
             case .failed: failed.append(push)
             case .pending: pending.append(push)
             case .returned:

@@ -6,7 +6,7 @@ import Testing
 
 /// Gateways of apps that are other services.
 @Suite(.scene) struct GatewayTargetCases {
-    private static let columns = ["gateway", "feedback_gateway", "channel_gateway"]
+    private static let columns = ["gateway", "feedback_gateway", "channel_gateway", "other_gateway"]
 
     @Test func `S9: the gateway of an app is a host and a port, and another service there is sent nothing`()
         async throws

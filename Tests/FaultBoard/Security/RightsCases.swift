@@ -32,7 +32,7 @@ import Testing
             "update channels.next_attempt_at", "delete unknown_channels", "insert unknown_channels.app_id",
             "insert unknown_channels.channel_id", "insert unknown_channels.is_ours", "update unknown_channels.is_ours",
             "update failed_messages.tokens", "update failed_messages.payloads",
-            "update tokens.last_update", "update apps.paused", "update apps.paused_reason",
+            "update tokens.last_update", "update tokens.environment", "update apps.paused", "update apps.paused_reason",
             "update apps.feedback_error",
             "update watched_tables.last_error", "update watched_tables.missed_from",
             "update certificates.not_after", "update certificates.topics", "update certificates.status",

@@ -91,6 +91,7 @@ struct RandomCall {
         "aps": (15, ["'{}'", "'{\"badge\":2}'", "'{\"alert\":\"z\"}'", "'{\"content-available\":1}'", "'[]'"]),
         "interruption_level": (30, ["'passive'", "'loud'", "NULL"]), "relevance_score": (30, ["0.5", "'NaN'", "NULL"]),
         "target_content_id": (30, texts), "filter_criteria": (30, texts),
+        "bodies": (30, [#"'{"default":"x","de":{"title":"y"}}'"#, #"'{"de":"y"}'"#, "NULL"]),
         "stale_date": (30, ["'2100-01-01Z'", "'1960-01-01Z'", "NULL"]),
     ]
 }

@@ -13,7 +13,7 @@
 -- takes payloads.
 --
 -- All are plain SQL without SET clauses, so that the planner inlines them: a prepared call costs nothing more, and error messages
--- do not mention them. An unprepared call is parsed and planned each time, and its 34 arguments are more than half of its cost.
+-- do not mention them. An unprepared call is parsed and planned each time, and its 35 arguments are more than half of its cost.
 -- carillon.push exists because it has few.
 --
 -- ORMs pass every argument, and null for each that was not set. What is called knows the defaults too.
@@ -26,11 +26,11 @@ CREATE OR REPLACE FUNCTION carillon.enqueue(
     dedupe_key text = NULL, dedupe_for interval = NULL, on_unknown text = 'retry', title text = NULL, subtitle text = NULL,
     body text = NULL, strict boolean = false, on_duplicate text = 'null', aps jsonb = NULL, interruption_level text = NULL,
     relevance_score double precision = NULL, target_content_id text = NULL, filter_criteria text = NULL,
-    stale_date timestamptz = NULL, badge_add bigint = NULL
+    stale_date timestamptz = NULL, badge_add bigint = NULL, bodies jsonb = NULL
 ) RETURNS bigint LANGUAGE sql AS $$
     SELECT carillon.submit(ROW($1, $2, $3, NULL, $4, $5, $6, $7, $8, $9, $10, $11::pg_catalog.text,
         CASE WHEN $11 IS NOT NULL THEN pg_catalog.pg_typeof($11) END, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-        $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, NULL, NULL, $34), false, NULL)
+        $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, NULL, NULL, $34, $35), false, NULL)
 $$;
 
 -- enqueue with an alert as JSON.
@@ -42,11 +42,11 @@ CREATE OR REPLACE FUNCTION carillon.enqueue(
     dedupe_key text = NULL, dedupe_for interval = NULL, on_unknown text = 'retry', title text = NULL, subtitle text = NULL,
     body text = NULL, strict boolean = false, on_duplicate text = 'null', aps jsonb = NULL, interruption_level text = NULL,
     relevance_score double precision = NULL, target_content_id text = NULL, filter_criteria text = NULL,
-    stale_date timestamptz = NULL, badge_add bigint = NULL
+    stale_date timestamptz = NULL, badge_add bigint = NULL, bodies jsonb = NULL
 ) RETURNS bigint LANGUAGE sql AS $$
     SELECT carillon.submit(ROW($1, $2, NULL, pg_catalog.to_jsonb($3), $4, $5, $6, $7, $8, $9, $10, $11::pg_catalog.text,
         CASE WHEN $11 IS NOT NULL THEN pg_catalog.pg_typeof($11) END, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-        $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, NULL, NULL, $34), false, NULL)
+        $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, NULL, NULL, $34, $35), false, NULL)
 $$;
 
 -- enqueue with a payload for each token.
@@ -58,11 +58,11 @@ CREATE OR REPLACE FUNCTION carillon.enqueue(
     dedupe_key text = NULL, dedupe_for interval = NULL, on_unknown text = 'retry', title text = NULL, subtitle text = NULL,
     body text = NULL, strict boolean = false, on_duplicate text = 'null', aps jsonb = NULL, interruption_level text = NULL,
     relevance_score double precision = NULL, target_content_id text = NULL, filter_criteria text = NULL,
-    stale_date timestamptz = NULL, badge_add bigint = NULL
+    stale_date timestamptz = NULL, badge_add bigint = NULL, bodies jsonb = NULL
 ) RETURNS bigint LANGUAGE sql AS $$
     SELECT carillon.submit(ROW($1, $2, $4, NULL, $5, $6, $7, $8, $9, $10, $11, $12, NULL, $13, $14, $15, $16, $17, $18, $19,
         $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $3::pg_catalog.text[],
-        pg_catalog.pg_typeof($3), $35), false, NULL)
+        pg_catalog.pg_typeof($3), $35, $36), false, NULL)
 $$;
 
 -- broadcast with an alert as text.
@@ -74,12 +74,14 @@ CREATE OR REPLACE FUNCTION carillon.broadcast(
     dedupe_key text = NULL, dedupe_for interval = NULL, on_unknown text = 'retry', title text = NULL, subtitle text = NULL,
     body text = NULL, strict boolean = false, on_duplicate text = 'null', aps jsonb = NULL, interruption_level text = NULL,
     relevance_score double precision = NULL, target_content_id text = NULL, filter_criteria text = NULL,
-    stale_date timestamptz = NULL, badge_add bigint = NULL, kind text = NULL, where_attributes jsonb = NULL,
-    locales text[] = NULL, activity_type text = NULL, run_at_local text = NULL, time_zone text = NULL
+    stale_date timestamptz = NULL, badge_add bigint = NULL, bodies jsonb = NULL, kind text = NULL,
+    where_attributes jsonb = NULL, locales text[] = NULL, activity_type text = NULL, run_at_local text = NULL,
+    time_zone text = NULL
 ) RETURNS bigint LANGUAGE sql AS $$
     SELECT carillon.submit(ROW($1, NULL, $2, NULL, $3, $4, $5, $6, $7, $8, $9, $10::pg_catalog.text,
         CASE WHEN $10 IS NOT NULL THEN pg_catalog.pg_typeof($10) END, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-        $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, NULL, NULL, $33), true, ROW($34, $35, $36, $37, NULL, $38, $39))
+        $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, NULL, NULL, $33, $34), true,
+        ROW($35, $36, $37, $38, NULL, $39, $40))
 $$;
 
 -- broadcast with an alert as JSON.
@@ -91,12 +93,14 @@ CREATE OR REPLACE FUNCTION carillon.broadcast(
     dedupe_key text = NULL, dedupe_for interval = NULL, on_unknown text = 'retry', title text = NULL, subtitle text = NULL,
     body text = NULL, strict boolean = false, on_duplicate text = 'null', aps jsonb = NULL, interruption_level text = NULL,
     relevance_score double precision = NULL, target_content_id text = NULL, filter_criteria text = NULL,
-    stale_date timestamptz = NULL, badge_add bigint = NULL, kind text = NULL, where_attributes jsonb = NULL,
-    locales text[] = NULL, activity_type text = NULL, run_at_local text = NULL, time_zone text = NULL
+    stale_date timestamptz = NULL, badge_add bigint = NULL, bodies jsonb = NULL, kind text = NULL,
+    where_attributes jsonb = NULL, locales text[] = NULL, activity_type text = NULL, run_at_local text = NULL,
+    time_zone text = NULL
 ) RETURNS bigint LANGUAGE sql AS $$
     SELECT carillon.submit(ROW($1, NULL, NULL, pg_catalog.to_jsonb($2), $3, $4, $5, $6, $7, $8, $9, $10::pg_catalog.text,
         CASE WHEN $10 IS NOT NULL THEN pg_catalog.pg_typeof($10) END, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-        $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, NULL, NULL, $33), true, ROW($34, $35, $36, $37, NULL, $38, $39))
+        $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, NULL, NULL, $33, $34), true,
+        ROW($35, $36, $37, $38, NULL, $39, $40))
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.start_activity(

@@ -123,7 +123,7 @@ CREATE OR REPLACE FUNCTION carillon.preview_message(app text, message jsonb) RET
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     m CONSTANT carillon.message_arguments := carillon.message_of_json(app, message);
-    made CONSTANT carillon.draft := carillon.draft(m);
+    made CONSTANT carillon.draft := CASE WHEN m.bodies IS NULL THEN carillon.draft(m) ELSE carillon.draft_of_bodies(m) END;
     cleaned record;
     refusal carillon.refusal := made.refusal;
 BEGIN

@@ -1,7 +1,7 @@
--- What a plain message is: enqueue, push and push_each store it with one INSERT and without the closer checks. It has a single
--- token, and either a payload with an alert, or an alert, a badge and a sound that need no check. submit() knows which other
--- arguments of enqueue it may have. All other messages are left to draft(), which would make the same of a plain one:
--- PlainMessageTests and PushTests compare what is stored.
+-- What a plain message is: enqueue, push and push_each store it with one INSERT and without the closer checks. Its app has no
+-- both_environments, and it has a single token, and either a payload with an alert, or an alert, a badge and a sound that need no
+-- check. submit() knows which other arguments of enqueue it may have. All other messages are left to draft(), which would make the
+-- same of a plain one: PlainMessageTests and PushTests compare what is stored.
 --
 -- PL/pgSQL looks up each function of an expression anew in each transaction. PostgreSQL inlines the three is_… functions, so that
 -- they cost no more than their text would in its place.

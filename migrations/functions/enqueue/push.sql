@@ -20,7 +20,7 @@ BEGIN
         END;
         INSERT INTO carillon.messages (app_id, tokens, payload)
         SELECT a.id, ARRAY[lower(tokens[1] COLLATE "C")], plain::json FROM carillon.apps a
-        WHERE a.name = app AND NOT a.is_guarded AND a.quiet_hours IS NULL
+        WHERE a.name = app AND NOT (a.is_guarded OR a.both_environments) AND a.quiet_hours IS NULL
             AND octet_length(plain) <= carillon.payload_limit('alert', a.protocol)
         RETURNING messages.id INTO id;
         IF FOUND THEN
@@ -41,7 +41,7 @@ BEGIN
         plain := carillon.compose_plain(to_json(alert), badge, sound);
         INSERT INTO carillon.messages (app_id, tokens, payload)
         SELECT a.id, ARRAY[lower(tokens[1] COLLATE "C")], plain::json FROM carillon.apps a
-        WHERE a.name = app AND NOT a.is_guarded AND a.quiet_hours IS NULL
+        WHERE a.name = app AND NOT (a.is_guarded OR a.both_environments) AND a.quiet_hours IS NULL
             AND octet_length(plain) <= carillon.payload_limit('alert', a.protocol)
         RETURNING messages.id INTO id;
         IF FOUND THEN
@@ -101,7 +101,8 @@ BEGIN
             INSERT INTO carillon.messages (app_id, tokens, payload)
             SELECT a.id, ARRAY[lower(t.token COLLATE "C")], t.payload
             FROM carillon.apps a CROSS JOIN (SELECT unnest(tokens) AS token, unnest(given) AS payload) t
-            WHERE a.name = app AND carillon.may_use(a) AND a.quiet_hours IS NULL AND carillon.is_token(t.token)
+            WHERE a.name = app AND NOT a.both_environments AND a.quiet_hours IS NULL AND carillon.may_use(a)
+                AND carillon.is_token(t.token)
                 AND octet_length(t.payload::text) <= carillon.payload_limit('alert', a.protocol)
                 AND carillon.is_plain_payload(t.payload)
             RETURNING messages.id

@@ -31,11 +31,13 @@ $$;
 COMMENT ON FUNCTION carillon.enqueue_job IS 'Internal: stores one job of a message, in messages or scheduled.';
 
 -- enqueue_jobs() stores a message of several jobs. With a cursor `slices`, `tokens` are those of the first job, and the cursor
--- returns those of the others; without one, `tokens` and `payloads` are those of all jobs. The tokens of a broadcast with a badge
--- have no payloads yet: each gets its own here. With a time zone, made.run_at is when the first job is due by its clocks.
+-- returns those of the others, with their body if the message has several; without one, `tokens` and `payloads` are those of all
+-- jobs. `away` says of each token, or of those of the first job, whether it is of the other environment. The tokens of a broadcast
+-- with a badge have no payloads yet: each gets its own here. With a time zone, made.run_at is when the first job is due by its
+-- clocks.
 CREATE OR REPLACE FUNCTION carillon.enqueue_jobs(
-    first bigint, tokens text[], payloads json[], slices refcursor, m carillon.message_arguments, made carillon.draft, lane integer,
-    kind text
+    first bigint, tokens text[], payloads json[], slices refcursor, away boolean[], m carillon.message_arguments,
+    made carillon.draft, lane integer, kind text
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -45,6 +47,8 @@ DECLARE
     job bigint;
     jobs integer := 0;
     pushes bigint := 0;
+    body text;
+    is_away boolean := away[1];
     zone text := made.time_zone;
     due timestamptz := made.run_at;
     zones carillon.broadcast_zone[];
@@ -52,15 +56,15 @@ DECLARE
 BEGIN
     IF slices IS NULL THEN
         OPEN slices FOR SELECT array_agg(t.token ORDER BY t.place),
-            CASE WHEN payloads IS NOT NULL THEN array_agg(t.payload ORDER BY t.place) END, NULL::text, NULL::timestamptz
-        FROM unnest(tokens, payloads) WITH ORDINALITY t (token, payload, place)
-        GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
-        FETCH slices INTO tokens, payloads, zone, due;
+            CASE WHEN payloads IS NOT NULL THEN array_agg(t.payload ORDER BY t.place) END, NULL, t.away, NULL, NULL
+        FROM unnest(tokens, payloads, away) WITH ORDINALITY t (token, payload, away, place)
+        GROUP BY t.away, (t.place - 1) / size ORDER BY t.away, (t.place - 1) / size;
+        FETCH slices INTO tokens, payloads, body, is_away, zone, due;
     END IF;
     WHILE tokens IS NOT NULL LOOP
         job := CASE jobs WHEN 0 THEN first ELSE nextval('carillon.messages_id_seq') END;
         IF made.after_badge IS NOT NULL AND payloads IS NULL THEN
-            payloads := carillon.with_badges(made.app_id, tokens, m.badge_add, made.payload, made.after_badge);
+            payloads := carillon.own_payloads(made, tokens, m.badge_add);
         END IF;
         IF zone IS NOT NULL THEN
             made.run_at := carillon.run_at_of(made, due, zone);
@@ -71,10 +75,11 @@ BEGIN
             last.last_id := job;
             last.tokens := last.tokens + cardinality(tokens);
         END IF;
-        PERFORM carillon.enqueue_job(job, tokens, payloads, m, made, lane, first);
+        PERFORM carillon.enqueue_job(job, tokens, payloads, m, made, lane + CASE WHEN is_away THEN 10 ELSE 0 END, first);
         jobs := jobs + 1;
         pushes := pushes + cardinality(tokens);
-        FETCH slices INTO tokens, payloads, zone, due;
+        FETCH slices INTO tokens, payloads, body, is_away, zone, due;
+        made.payload := coalesce(body, made.payload);
     END LOOP;
     CLOSE slices;
     INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, reference, kind, zones)
@@ -85,17 +90,21 @@ $$;
 COMMENT ON FUNCTION carillon.enqueue_jobs IS 'Internal: stores the jobs of a message that has several.';
 
 -- audience_of() returns the tokens of a message, checked, and their payloads if each has its own. For a broadcast it returns the
--- first slice of the app's tokens, and the cursor of the others. `tokens` is null if there are none.
+-- first slice of the app's tokens, and the cursor of the others. `tokens` is null if there are none. `away` is as in
+-- enqueue_jobs(), and `shift` is added to the lane.
 CREATE OR REPLACE FUNCTION carillon.audience_of(
     m carillon.message_arguments, made carillon.draft, everyone boolean, wanted carillon.audience_arguments,
-    OUT tokens text[], OUT payloads json[], OUT slices refcursor, OUT refusal carillon.refusal, OUT zone text, OUT due timestamptz
+    OUT tokens text[], OUT payloads json[], OUT body text, OUT away boolean[], OUT shift integer, OUT zone text,
+    OUT due timestamptz, OUT slices refcursor, OUT refusal carillon.refusal
 )
 LANGUAGE plpgsql AS $$
 DECLARE
     token CONSTANT text := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
     cleaned record;
+    is_away boolean;
 BEGIN
     refusal := made.refusal;
+    shift := 0;
     IF refusal.message IS NULL AND everyone THEN
         refusal := carillon.check_audience(wanted);
         IF refusal.message IS NULL AND num_nonnulls(wanted.run_at_local, wanted.time_zone) > 0 THEN
@@ -107,8 +116,9 @@ BEGIN
     END IF;
     IF everyone THEN
         wanted.kind := coalesce(wanted.kind, carillon.kind_of_push(made.push_type, made.payload));
-        slices := carillon.open_audience(made.app_id, wanted, carillon.tokens_per_job());
-        FETCH slices INTO tokens, payloads, zone, due;
+        slices := carillon.open_audience(made, wanted, carillon.tokens_per_job());
+        FETCH slices INTO tokens, payloads, body, is_away, zone, due;
+        away := ARRAY[is_away];
         IF tokens IS NOT NULL AND wanted.run_at_local IS NOT NULL THEN
             refusal := carillon.check_last_zone(m, zone, due);
         END IF;
@@ -135,8 +145,11 @@ BEGIN
                         wanted.started_type) > 0 THEN ' that was asked for' ELSE '' END)
             ELSE carillon.refusal('tokens', 'one or more device tokens if strict is true',
                 CASE WHEN m.tokens IS NULL THEN 'null' ELSE 'none' END) END;
+    ELSIF made.home IS NOT NULL AND tokens IS NOT NULL AND NOT everyone THEN
+        SELECT t.away, t.shift INTO away, shift FROM carillon.tokens_away(made, tokens) AS t;
+    END IF;
     -- Most calls name no push type.
-    ELSIF m.push_type <> ALL ('{alert,background}') AND tokens IS NOT NULL AND NOT everyone THEN
+    IF m.push_type <> ALL ('{alert,background}') AND tokens IS NOT NULL AND NOT everyone THEN
         refusal := carillon.check_kinds(made.app_id, tokens, made.push_type, coalesce(made.payload, made.payloads[1]::text));
     END IF;
 END
@@ -147,7 +160,7 @@ COMMENT ON FUNCTION carillon.audience_of IS 'Internal: returns the tokens of a m
 -- or another message has the dedupe_key.
 --
 -- enqueue and broadcast share this function, and refusals are raised only here: the error then has one line of context, without a
--- list of 34 types.
+-- list of 35 types.
 CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, wanted carillon.audience_arguments)
 RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -156,26 +169,23 @@ DECLARE
     made carillon.draft;
     audience record;
     refusal carillon.refusal;
-    token text;
     clean text[];
-    slices refcursor;
     alert text;
     other_members text;
     own_members text;
     payload text;
     payloads json[];
-    first_slice text[];
+    away boolean[];
     first bigint;
     holder bigint;
     lane integer;
 BEGIN
     -- Most messages are plain, as plain.sql defines it, and have no argument that needs a closer check. Their cost is mainly that
     -- PL/pgSQL prepares each expression anew in each transaction, and looks up each function in it: so there are few here.
-    token := m.tokens[1];
     IF NOT everyone AND carillon.is_single_token(m.tokens) AND carillon.is_plain_text(m.alert, m.badge, m.sound)
         AND num_nonnulls(m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic, m.run_at, m.lane, m.dedupe_key,
             m.dedupe_for, m.aps, m.interruption_level, m.relevance_score, m.target_content_id, m.filter_criteria, m.stale_date,
-            m.payloads, m.badge_add) = 0
+            m.payloads, m.badge_add, m.bodies) = 0
         AND m.on_unknown = 'retry' AND m.on_duplicate = 'null'
     THEN
         IF num_nonnulls(m.alert_json, m.payload, m.content_available, m.mutable_content, m.category, m.thread_id, m.extra) = 0 THEN
@@ -205,15 +215,16 @@ BEGIN
             payload := CASE WHEN octet_length(m.reference) <= carillon.max_reference_bytes() THEN payload END;
         END IF;
         INSERT INTO carillon.messages (app_id, tokens, payload, reference)
-        SELECT a.id, ARRAY[lower(token COLLATE "C")], payload::json, m.reference FROM carillon.apps a WHERE a.name = m.app
-            AND NOT a.is_guarded AND a.quiet_hours IS NULL AND octet_length(payload) <= carillon.payload_limit('alert', a.protocol)
+        SELECT a.id, ARRAY[lower(m.tokens[1] COLLATE "C")], payload::json, m.reference FROM carillon.apps a WHERE a.name = m.app
+            AND NOT (a.is_guarded OR a.both_environments) AND a.quiet_hours IS NULL
+            AND octet_length(payload) <= carillon.payload_limit('alert', a.protocol)
         RETURNING messages.id INTO first;
         IF FOUND THEN
             RETURN first;
         END IF;
     END IF;
     size := carillon.tokens_per_job();
-    made := carillon.draft(m);
+    made := CASE WHEN m.bodies IS NULL THEN carillon.draft(m) ELSE carillon.draft_of_bodies(m) END;
     audience := carillon.audience_of(m, made, everyone, wanted);
     refusal := audience.refusal;
     IF refusal.hint IS NOT NULL THEN
@@ -224,17 +235,20 @@ BEGIN
     ELSIF audience.tokens IS NULL THEN
         RETURN NULL;
     ELSIF everyone THEN
-        SELECT audience.tokens, audience.slices, audience.zone, coalesce(audience.due, made.run_at)
-        INTO first_slice, slices, made.time_zone, made.run_at;
+        made.payload := coalesce(audience.body, made.payload);
+        made.time_zone := audience.zone;
+        made.run_at := coalesce(audience.due, made.run_at);
     ELSE
         clean := audience.tokens;
         payloads := audience.payloads;
+        audience.tokens := NULL;
+        audience.payloads := NULL;
     END IF;
     -- A single push of the app must not wait behind a list of thousands.
-    lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END);
+    lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END) + audience.shift;
+    away := audience.away;
     -- Most calls end here.
-    IF cardinality(clean) <= size AND m.dedupe_key IS NULL AND made.run_at IS NULL AND payloads IS NULL
-        AND made.after_badge IS NULL
+    IF cardinality(clean) <= size AND num_nonnulls(m.dedupe_key, made.run_at, payloads, made.after_badge, made.bodies, away) = 0
     THEN
         INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
             topic, reference, on_unknown)
@@ -250,10 +264,10 @@ BEGIN
             RETURN CASE m.on_duplicate WHEN 'existing' THEN holder END;
         END IF;
     END IF;
-    IF made.after_badge IS NOT NULL AND NOT everyone THEN
-        payloads := carillon.with_badges(made.app_id, clean, m.badge_add, made.payload, made.after_badge);
+    IF NOT everyone AND num_nonnulls(made.after_badge, made.bodies) > 0 THEN
+        payloads := carillon.own_payloads(made, clean, m.badge_add);
     END IF;
-    IF cardinality(clean) <= size THEN
+    IF cardinality(clean) <= size AND away IS NULL THEN
         PERFORM carillon.enqueue_job(first, clean, payloads, m, made, lane, NULL);
         RETURN first;
     END IF;
@@ -261,8 +275,9 @@ BEGIN
     m.tokens := NULL;
     m.payloads := NULL;
     made.payloads := NULL;
-    audience := NULL;
-    PERFORM carillon.enqueue_jobs(first, coalesce(clean, first_slice), payloads, slices, m, made, lane, wanted.kind);
+    made.bodies := NULL;
+    PERFORM carillon.enqueue_jobs(
+        first, coalesce(clean, audience.tokens), payloads, audience.slices, away, m, made, lane, wanted.kind);
     RETURN first;
 END
 $$;

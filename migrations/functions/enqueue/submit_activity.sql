@@ -140,6 +140,7 @@ CREATE OR REPLACE FUNCTION carillon.submit_timed(
 LANGUAGE plpgsql AS $$
 DECLARE
     target integer;
+    has_both boolean;
     message bigint;
     due_at timestamptz;
     last bigint;
@@ -150,13 +151,13 @@ BEGIN
     IF event = 'start' OR message IS NULL THEN
         RETURN message;
     END IF;
-    SELECT k.id INTO target FROM carillon.apps k WHERE k.name = m.app;
+    SELECT k.id, k.both_environments INTO target, has_both FROM carillon.apps k WHERE k.name = m.app;
     IF target IS NULL THEN
         RAISE EXCEPTION 'the app % was renamed or removed during the call', quote_literal(m.app)
         USING ERRCODE = 'serialization_failure', HINT = 'Call the function again.';
     END IF;
     due_at := greatest(clock_timestamp(), m.run_at);
-    IF cardinality(m.tokens) <= carillon.tokens_per_job() THEN
+    IF cardinality(m.tokens) <= carillon.tokens_per_job() AND NOT has_both THEN
         PERFORM carillon.note_update(target, message, m.tokens, event = 'end', due_at, m.expires_at);
         RETURN message;
     END IF;
@@ -164,7 +165,7 @@ BEGIN
     PERFORM carillon.note_update(target, j.id, j.tokens, event = 'end', due_at, m.expires_at) FROM (
         -- submit() has checked the lane.
         SELECT q.id, q.tokens, q.broadcast_id FROM carillon.messages q
-        WHERE q.app_id = target AND q.lane IN (0, 1, 2) AND q.id BETWEEN message AND coalesce(last, message)
+        WHERE q.app_id = target AND q.lane IN (0, 1, 2, 10, 11, 12) AND q.id BETWEEN message AND coalesce(last, message)
         UNION ALL
         SELECT q.id, q.tokens, q.broadcast_id FROM carillon.scheduled q
         WHERE q.app_id = target AND q.id BETWEEN message AND coalesce(last, message)

@@ -198,7 +198,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(array_agg(DISTINCT p.id), '{}') FROM (
         SELECT m.id FROM carillon.split_messages b CROSS JOIN LATERAL (
             SELECT coalesce(m.origin, m.id) AS id FROM carillon.messages m
-            WHERE m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id AND m.broadcast_id = b.id) m
+            WHERE m.app_id = b.app_id AND m.lane = ANY (carillon.lanes_beside(b.lane)) AND m.id BETWEEN b.id AND b.last_id
+                AND m.broadcast_id = b.id) m
         WHERE b.app_id = waiting_job_ids.app AND b.id = ANY (split)
         UNION ALL
         SELECT coalesce(s.origin, s.id) FROM carillon.scheduled s

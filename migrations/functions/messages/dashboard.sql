@@ -224,7 +224,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
         UNION ALL
         (SELECT 'ready', m.tokens, m.payload, m.payloads, m.push_type, m.topic
         FROM target t JOIN carillon.split_messages b ON b.app_id = t.id AND b.id = message_contents.id
-        JOIN carillon.messages m ON m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id LIMIT 1)
+        JOIN carillon.messages m ON m.app_id = b.app_id AND m.lane = ANY (carillon.lanes_beside(b.lane))
+            AND m.id BETWEEN b.id AND b.last_id LIMIT 1)
         UNION ALL
         (SELECT 'failed', f.tokens, f.payload, f.payloads, f.push_type, f.topic
         FROM target t CROSS JOIN LATERAL carillon.failed_jobs(t.id, message_contents.id, 1000) p

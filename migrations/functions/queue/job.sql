@@ -43,10 +43,11 @@ COMMENT ON FUNCTION carillon.scheduled_job IS 'Internal: returns the job of a ro
 -- In changed_job(), a new reason replaces the status as well. It may run after use_session_path().
 CREATE OR REPLACE FUNCTION carillon.changed_job(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,
     payloads json[] DEFAULT NULL, attempt smallint DEFAULT NULL, lost_claims smallint DEFAULT NULL, origin bigint DEFAULT NULL,
-    last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL, unknown_attempts smallint DEFAULT NULL)
+    last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL, unknown_attempts smallint DEFAULT NULL,
+    lane smallint DEFAULT NULL)
 RETURNS carillon.job
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT carillon.job(id => coalesce(id, job.id), lane => job.lane, tokens => coalesce(tokens, job.tokens),
+    SELECT carillon.job(id => coalesce(id, job.id), lane => coalesce(lane, job.lane), tokens => coalesce(tokens, job.tokens),
         payload => job.payload, payloads => coalesce(payloads, job.payloads), push_type => job.push_type,
         priority => job.priority, expires_at => job.expires_at, collapse_id => job.collapse_id, topic => job.topic,
         reference => job.reference, on_unknown => job.on_unknown, attempt => coalesce(attempt, job.attempt),

@@ -216,6 +216,7 @@ BEGIN
             attempt => a.attempt, lost_claims => 0::smallint,
             origin => CASE WHEN NOT a.whole THEN coalesce(j.origin, j.id) END,
             last_status => a.status, last_reason => a.reason,
+            lane => CASE a.reason WHEN 'BadDeviceToken' THEN (j.lane + 20)::smallint END,
             unknown_attempts => CASE WHEN a.attempt > j.attempt AND coalesce(j.origin, j.id) = ANY (unknown)
                 THEN least(coalesce(j.unknown_attempts, 0) + 1, 99)::smallint END) AS job
         FROM unnest(going_back, going_back_whole, going_back_attempt, going_back_after, going_back_status,
@@ -232,6 +233,7 @@ BEGIN
     PERFORM carillon.record_cancelled(app, cancelled_jobs) WHERE cancelled_jobs IS NOT NULL;
     PERFORM carillon.return_uncancelled(app, at_once, '{}', unsure) WHERE at_once IS NOT NULL;
     PERFORM carillon.return_jobs(app, later, waits) WHERE later IS NOT NULL;
+    PERFORM carillon.learn_environments(app, later) WHERE 'BadDeviceToken' = ANY (going_back_reason);
 END
 $$;
 COMMENT ON FUNCTION carillon.return_going_back IS

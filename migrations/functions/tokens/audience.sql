@@ -4,7 +4,7 @@
 -- A pattern of LIKE for each locale, against locale_key(): de matches de and de-AT, but not den.
 CREATE OR REPLACE FUNCTION carillon.locale_key(locale text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT pg_catalog.lower(pg_catalog.translate(locale, '_', '-') COLLATE "C") OPERATOR(pg_catalog.||) '-'
+    SELECT carillon.locale_name(locale) OPERATOR(pg_catalog.||) '-'
 $$;
 COMMENT ON FUNCTION carillon.locale_key IS 'Internal: returns a locale in lower case with a hyphen after each part.';
 
@@ -59,66 +59,100 @@ COMMENT ON FUNCTION carillon.check_audience IS 'Internal: returns the refusal of
 -- open_zones() is for a broadcast with run_at_local. Each slice has tokens of one zone, whose name and time it returns too: first
 -- those without a zone that is known, whose name is null, then the zones that are due last. Tokens are sorted, as above.
 CREATE OR REPLACE FUNCTION carillon.open_zones(
-    app integer, wanted carillon.audience_arguments, asked jsonb, patterns text[], size integer
+    made carillon.draft, wanted carillon.audience_arguments, asked jsonb, patterns text[], size integer
 ) RETURNS refcursor
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan
 SET enable_hashagg = off SET jit = off AS $$
 DECLARE
     slices refcursor;
     fallback CONSTANT text :=
-        coalesce(carillon.time_zone(wanted.time_zone), (SELECT a.time_zone FROM carillon.apps a WHERE a.id = app));
+        coalesce(carillon.time_zone(wanted.time_zone), (SELECT a.time_zone FROM carillon.apps a WHERE a.id = made.app_id));
 BEGIN
     OPEN slices FOR WITH reached AS (
-        SELECT k.token, coalesce(k.time_zone, '') AS named FROM carillon.tokens k
-        WHERE k.app_id = app AND k.kind = wanted.kind AND (k.expires_at IS NULL OR k.expires_at > now())
+        SELECT k.token, coalesce(k.time_zone, '') AS named, carillon.body_of(made.locales, k.locale) AS body,
+            coalesce(k.environment <> made.home, false) AS is_away
+        FROM carillon.tokens k
+        WHERE k.app_id = made.app_id AND k.kind = wanted.kind AND (k.expires_at IS NULL OR k.expires_at > now())
             AND carillon.is_asked_for(k.attributes, k.locale, k.activity_type, asked, patterns, wanted.activity_type, NULL)
     ), zones AS MATERIALIZED (
         SELECT n.*, carillon.next_local_time(wanted.run_at_local, n.zone, now()) AS run_at FROM (
             SELECT d.named, coalesce(carillon.time_zone(d.named), fallback) AS zone
             FROM (SELECT DISTINCT r.named FROM reached r) AS d OFFSET 0) AS n
     )
-    SELECT array_agg(t.token ORDER BY t.token), NULL::json[], t.zone, t.run_at FROM (
-        SELECT r.token, z.zone, z.run_at, (row_number() OVER (PARTITION BY z.zone ORDER BY r.token) - 1) / size AS place
+    SELECT array_agg(t.token ORDER BY t.token), NULL::json[], made.bodies[t.body], t.is_away, t.zone, t.run_at FROM (
+        SELECT r.token, r.body, r.is_away, z.zone, z.run_at,
+            (row_number() OVER (PARTITION BY z.zone, r.body, r.is_away ORDER BY r.token) - 1) / size AS place
         FROM reached r JOIN zones z ON z.named = r.named) AS t
-    GROUP BY t.run_at, t.zone, t.place ORDER BY t.run_at DESC, t.zone, t.place;
+    GROUP BY t.run_at, t.zone, t.body, t.is_away, t.place ORDER BY t.run_at DESC, t.zone, t.body, t.is_away, t.place;
     RETURN slices;
 END
 $$;
 COMMENT ON FUNCTION carillon.open_zones IS
     'Internal: opens a cursor of the tokens that a broadcast reaches, in arrays of one time zone each.';
 
+-- Null for a message with one body: the planner then removes what would choose among several.
+CREATE OR REPLACE FUNCTION carillon.body_of(known text[], locale text) RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN known IS NOT NULL THEN carillon.choice_of_body(known, carillon.locale_name(locale)) END
+$$;
+COMMENT ON FUNCTION carillon.body_of IS
+    'Internal: returns the place of the body that a locale chooses; null if the message has only one.';
+
 -- open_audience() reads one snapshot, in slices of `size` tokens along an index, so that each costs the same however many tokens
 -- there are: the primary key for devices, tokens_by_kind for other kinds. A plan that knows the kind also knows whether the partial
 -- index contains it. For (expires_at > now()) IS NOT FALSE, the planner would estimate that no row matches. If the tokens are
 -- chosen by more than their kind, they are read in one go, in any order, and those chosen are sorted: often a few among millions.
-CREATE OR REPLACE FUNCTION carillon.open_audience(app integer, wanted carillon.audience_arguments, size integer) RETURNS refcursor
+--
+-- The tokens of one job have the same body, so that its payload is stored once, and with made.home, the environment of an app with
+-- both, they are of one environment. A slice is larger by the number of these choices, so that jobs are not small.
+CREATE OR REPLACE FUNCTION carillon.open_audience(made carillon.draft, wanted carillon.audience_arguments, size integer)
+RETURNS refcursor
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     slices refcursor;
     asked CONSTANT jsonb := nullif(wanted.where_attributes, '{}');
     patterns CONSTANT text[] := carillon.locale_patterns(wanted.locales);
+    slice_size CONSTANT integer :=
+        size * coalesce(cardinality(made.bodies), 1) * CASE WHEN made.home IS NULL THEN 1 ELSE 2 END;
 BEGIN
     IF wanted.run_at_local IS NOT NULL THEN
-        RETURN carillon.open_zones(app, wanted, asked, patterns, size);
+        RETURN carillon.open_zones(made, wanted, asked, patterns, size);
     ELSIF num_nonnulls(asked, patterns, wanted.activity_type, wanted.started_type) > 0 THEN
-        OPEN slices FOR SELECT array_agg(t.token ORDER BY t.token), NULL::json[], NULL::text, NULL::timestamptz FROM (
-            SELECT k.token, row_number() OVER (ORDER BY k.token) AS place FROM carillon.tokens k
-            WHERE k.app_id = app AND k.kind = wanted.kind AND (k.expires_at IS NULL OR k.expires_at > now())
-                AND carillon.is_asked_for(k.attributes, k.locale, k.activity_type, asked, patterns, wanted.activity_type,
-                    wanted.started_type)) t
-        GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
+        OPEN slices FOR SELECT array_agg(t.token ORDER BY t.token), NULL::json[], made.bodies[t.body], t.is_away, NULL::text,
+            NULL::timestamptz
+        FROM (
+            SELECT r.*, row_number() OVER (PARTITION BY r.body, r.is_away ORDER BY r.token) - 1 AS place FROM (
+                SELECT k.token, carillon.body_of(made.locales, k.locale) AS body,
+                    coalesce(k.environment <> made.home, false) AS is_away
+                FROM carillon.tokens k
+                WHERE k.app_id = made.app_id AND k.kind = wanted.kind AND (k.expires_at IS NULL OR k.expires_at > now())
+                    AND carillon.is_asked_for(k.attributes, k.locale, k.activity_type, asked, patterns, wanted.activity_type,
+                        wanted.started_type)) AS r) AS t
+        GROUP BY t.body, t.is_away, t.place / size ORDER BY t.body, t.is_away, t.place / size;
         RETURN slices;
     END IF;
     OPEN slices FOR WITH RECURSIVE slice AS (
-        SELECT NULL::text[] AS tokens, '' AS last
+        SELECT NULL::text[] AS tokens, NULL::text[] AS locales, NULL::text[] AS environments, '' AS last
         UNION ALL
-        SELECT next.tokens, next.last FROM slice CROSS JOIN LATERAL (
-            SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
-                SELECT k.token FROM carillon.tokens k WHERE k.app_id = app AND k.token > slice.last AND k.kind = wanted.kind
+        SELECT next.tokens, next.locales, next.environments, next.last FROM slice CROSS JOIN LATERAL (
+            SELECT array_agg(t.token) AS tokens, CASE WHEN made.bodies IS NOT NULL THEN array_agg(t.locale) END AS locales,
+                CASE WHEN made.home IS NOT NULL THEN array_agg(t.environment) END AS environments, max(t.token) AS last
+            FROM (
+                SELECT k.token, k.locale, k.environment FROM carillon.tokens k
+                WHERE k.app_id = made.app_id AND k.token > slice.last AND k.kind = wanted.kind
                     AND (k.expires_at IS NULL OR k.expires_at > now())
-                ORDER BY k.token LIMIT size) t) next
+                ORDER BY k.token LIMIT slice_size) AS t) AS next
         WHERE next.tokens IS NOT NULL)
-    SELECT c.tokens, NULL::json[], NULL::text, NULL::timestamptz FROM slice c WHERE c.tokens IS NOT NULL;
+    SELECT j.tokens, NULL::json[], j.body, j.is_away, NULL::text, NULL::timestamptz FROM slice c CROSS JOIN LATERAL (
+        SELECT c.tokens, NULL::text AS body, false AS is_away WHERE num_nonnulls(made.bodies, made.home) = 0
+        UNION ALL
+        SELECT array_agg(p.token ORDER BY p.token), made.bodies[p.body], p.is_away FROM (
+            SELECT r.*, row_number() OVER (PARTITION BY r.body, r.is_away ORDER BY r.token) - 1 AS place FROM (
+                SELECT t.token, carillon.body_of(made.locales, t.locale) AS body,
+                    coalesce(t.environment <> made.home, false) AS is_away
+                FROM unnest(c.tokens, c.locales, c.environments) AS t(token, locale, environment)) AS r) AS p
+        WHERE num_nonnulls(made.bodies, made.home) > 0 GROUP BY p.body, p.is_away, p.place / size) AS j
+    WHERE c.tokens IS NOT NULL;
     RETURN slices;
 END
 $$;

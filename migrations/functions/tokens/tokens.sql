@@ -168,10 +168,10 @@ COMMENT ON FUNCTION carillon.register_token IS
 
 -- A badge is never below 0. No badge is kept for a token that is not registered; it counts from 0. Rows are locked in the order of
 -- tokens, so that callers do not deadlock.
-CREATE OR REPLACE FUNCTION carillon.with_badges(app integer, tokens text[], step bigint, front text, rest text) RETURNS json[]
+CREATE OR REPLACE FUNCTION carillon.add_to_badges(app integer, tokens text[], step bigint) RETURNS integer[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    payloads json[];
+    badges integer[];
 BEGIN
     WITH locked AS MATERIALIZED (
         SELECT k.token FROM carillon.tokens k WHERE k.app_id = app AND k.token = ANY (tokens)
@@ -180,13 +180,12 @@ BEGIN
         UPDATE carillon.tokens k SET badge = greatest(0, least(2147483647, k.badge + step)) FROM locked l
         WHERE k.app_id = app AND k.token = l.token RETURNING k.token, k.badge
     )
-    SELECT array_agg((front || coalesce(c.badge, greatest(0, step)) || rest)::json ORDER BY g.place) INTO payloads
+    SELECT array_agg(coalesce(c.badge, greatest(0, step)) ORDER BY g.place) INTO badges
     FROM unnest(tokens) WITH ORDINALITY AS g(token, place) LEFT JOIN changed c ON c.token = g.token;
-    RETURN payloads;
+    RETURN badges;
 END
 $$;
-COMMENT ON FUNCTION carillon.with_badges IS
-    'Internal: adds to the badges of tokens, and returns a payload with its own badge for each.';
+COMMENT ON FUNCTION carillon.add_to_badges IS 'Internal: adds to the badges of tokens, and returns the badge of each.';
 
 CREATE OR REPLACE FUNCTION carillon.check_choice(app text, chosen integer, token text, owner text) RETURNS carillon.refusal
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$

@@ -21,7 +21,7 @@ private struct AppAddCommand {
 
     func run() async throws -> ExitStatus {
         let settings = invocation.settings
-        let gateways: [Option] = [.gateway, .feedbackGateway, .channelGateway]
+        let gateways: [Option] = [.gateway, .feedbackGateway, .channelGateway, .otherGateway]
         guard settings.text(.gatewayCA) == nil || gateways.contains(where: { settings.text($0) != nil }) else {
             throw UsageError(
                 "--gateway-ca is the root certificate for --gateway: give that too. Apple's gateways need no --gateway-ca."

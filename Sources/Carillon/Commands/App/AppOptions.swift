@@ -27,6 +27,14 @@ struct AppOptions {
             $0.text($1) == "none" ? nil : try address(in: $0, $1)
         },
         AppOption(.channelGateway, clearable: \.channelGateway, address),
+        AppOption("both-environments", \.bothEnvironments)
+            .help(
+                """
+                Device tokens may also belong to the other Apple environment: each is sent where its row of tokens says, and tried \
+                once in the other if it fails as BadDeviceToken.
+                """
+            ),
+        AppOption(.otherGateway, clearable: \.otherGateway, address),
         AppOption("remove-unknown-channels", \.removeUnknownChannels)
             .help(
                 """

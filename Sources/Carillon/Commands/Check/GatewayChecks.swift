@@ -13,7 +13,7 @@ struct GatewayChecks {
         let apps = try await RoutedApp.all(on: connection)
         var routes: [App.Route: [String]] = [:]
         for app in apps {
-            if case .success(let route) = app.route { routes[route, default: []].append(app.name) }
+            for route in app.routes { routes[route, default: []].append(app.name) }
         }
         // Apps with the same gateway and credential share one check.
         let checks = routes.sorted { ($0.value.first ?? "") < ($1.value.first ?? "") }

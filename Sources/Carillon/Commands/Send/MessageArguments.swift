@@ -6,6 +6,7 @@ import CarillonText
 enum MessageArguments {
     static let options: [Option] = [
         .alert, .title, .subtitle, .body, .badge, .sound, .payload, .pushType, .priority, .collapseID, .expiresIn,
+        .bodies,
         .topic.help("The topic to send to, instead of the app's; one that 'app set --topics' allows."),
     ]
 
@@ -17,7 +18,8 @@ enum MessageArguments {
         ]
         let arguments = names.enumerated().map { "\($1) => $\(first + $0)" }
         let expiry = "expires_at => now() + $\(first + names.count) * interval '1 millisecond'"
-        return (arguments + [expiry]).joined(separator: ", ")
+        let bodies = "bodies => $\(first + names.count + 1)::text::jsonb"
+        return (arguments + [expiry, bodies]).joined(separator: ", ")
     }
 
     /// Their values, in the same order.
@@ -34,6 +36,7 @@ enum MessageArguments {
         parameters.append(settings.text(.collapseID))
         parameters.append(settings.text(.topic))
         parameters.append(settings.durationIfAny(.expiresIn).map { $0.seconds * 1000 })
+        parameters.append(settings.text(.bodies))
     }
 
     /// Runs the statement that enqueues, and prints its notices. Reports a refused argument as a usage error.
