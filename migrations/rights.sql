@@ -173,6 +173,7 @@ BEGIN
                 kept_references unforgotten_job unforgotten_failures unstopped_jobs without_tokens
                 stop_going_back settle_stopped
                 release return_uncancelled return_jobs insert_jobs renumber_jobs unused_job_ids delay_jobs promote_rows promote
+                delay_quiet_jobs quiet_until quiet_end
                 fall_asleep waking_tables sleep_holders waiting_work apps_fingerprint task_due_at
                 take_over gone_workers return_lost_jobs quarantine_from quarantine_size lost_claims_after_death
                 check_watched unfit_to_watch owner_search_path as_reaper unsafe_reaper

@@ -16,7 +16,7 @@ COMMENT ON FUNCTION carillon.next_local_time IS 'Internal: returns when clocks i
 
 CREATE OR REPLACE FUNCTION carillon.check_local_time(m carillon.message_arguments, wanted carillon.audience_arguments)
 RETURNS carillon.refusal
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     takes CONSTANT text := 'a time such as 09:00, or a date and a time such as 2026-12-24 09:00';
 BEGIN
