@@ -100,8 +100,7 @@ DECLARE
     has_quiet_hours boolean;
 BEGIN
     SELECT a.id, a.protocol, a.quiet_hours IS NOT NULL, CASE WHEN a.both_environments THEN a.environment END
-    INTO made.app_id, protocol, has_quiet_hours, made.home
-    FROM carillon.apps a WHERE a.name = m.app AND carillon.may_use(a);
+    INTO made.app_id, protocol, has_quiet_hours, made.home FROM carillon.apps a WHERE a.name = m.app AND carillon.may_use(a);
     IF NOT FOUND THEN
         made.refusal := carillon.unknown_app(m.app);
         RETURN made;

@@ -1,6 +1,6 @@
 -- Apps with both_environments. The lane of a job says where it is sent: 0 to 2 in the app's own environment, 10 to 12 in the other.
--- enqueue knows that from tokens.environment. If APNs refuses a token as BadDeviceToken there, settle() returns it to the queue in a
--- lane that is larger by 20, in which it is tried once in the environment that is left, and notes that in tokens.environment.
+-- enqueue knows that from tokens.environment. If APNs refuses a token as BadDeviceToken, settle() returns it to the queue in a lane
+-- that is larger by 20, in which it is tried once in the other environment, and notes that in tokens.environment.
 
 -- PostgreSQL inlines it.
 CREATE OR REPLACE FUNCTION carillon.lanes_beside(lane smallint) RETURNS smallint[]
@@ -25,8 +25,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.tokens_away IS
-    'Internal: returns for each token whether it is of the environment that is not the app''s, or null and the shift of the lane if '
-    'all are of one environment.';
+    'Internal: returns for each token whether it is of the environment that is not the app''s; if all are of one, null and the '
+    'shift of the lane.';
 
 -- A token that a transaction of the user has locked is learned another time. Then, a settlement waits for nobody.
 CREATE OR REPLACE FUNCTION carillon.learn_environments(app integer, jobs carillon.job[]) RETURNS void
