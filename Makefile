@@ -35,12 +35,12 @@ SCALE ?=
 ONLY ?=
 COMMIT = COMMIT="$$(git log -1 --format='%h of %cs' 2>/dev/null || echo unknown)"
 
-.PHONY: help packages needed build release dev demo test browse pictures freeze fuzz faults versions soak interop simulation test-thread test-address bench bench-long peers plots format lint docs clean
+.PHONY: help packages needed build release deb deb-try dev demo test browse pictures freeze fuzz faults versions soak interop simulation test-thread test-address bench bench-long peers plots format lint docs clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-packages: ## install the missing system packages, with sudo; FOR=test: those of the tests too (or bench, interop, peers)
+packages: ## install the missing system packages, with sudo; FOR=test: those of the tests too (or bench, deb, interop, peers)
 	@bash .ci/packages $(FOR) install
 	$(if $(filter test,$(FOR)),@bash .ci/optional install)
 
@@ -56,6 +56,14 @@ release: needed ## build the program: .build/release/carillon, Swift's runtime l
 
 dev: needed ## run the demo with its dashboard, and rebuild and restart it when a file changes; ADDRESS=127.0.0.1:9465
 	@SWIFT='$(SWIFT)' ADDRESS='$(ADDRESS)' bash .ci/dev
+
+deb: release ## make the Debian package of the program, .build/deb/carillon_….deb, twice with the same bytes
+	@bash .ci/packages deb
+	@bash .ci/deb
+
+deb-try: deb ## install, upgrade, remove and purge the package in a new Debian 12, as root
+	@bash .ci/packages deb-try
+	@bash .ci/deb-try "$$(ls -t .build/deb/*.deb | head -1)"
 
 demo: release ## a private PostgreSQL, a simulator of APNs, two workers: watch pushes travel
 	.build/release/carillon demo --messages $(MESSAGES)

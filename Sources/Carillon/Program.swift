@@ -56,7 +56,13 @@ struct Program {
         let ending: ExitStatus
         do {
             ending = try await command.run(
-                Invocation(command: command, arguments: arguments, settings: settings, console: console)
+                Invocation(
+                    command: command,
+                    arguments: arguments,
+                    settings: settings,
+                    console: console,
+                    manager: ServiceManager(environment: environment, log: console.log)
+                )
             )
         } catch let error as UsageError {
             ending = .usage

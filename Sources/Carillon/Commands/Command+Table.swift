@@ -12,6 +12,6 @@ extension Command {
         webhookRemove, metricsFetch, metricsImport, metricsShow, metricsSetToken, metricsRemoveToken, tokensImport,
         failuresList, failuresRequeue, feedback, status,
         check, simulator, web, pyapns,
-        healthcheck, version, help,
+        healthcheck, completions, man, version, help,
     ]
 }

@@ -6,6 +6,7 @@ struct Invocation: Sendable {
     let arguments: [String]
     let settings: Settings
     let console: Console
+    let manager: ServiceManager
 
     /// The first argument, for commands that require one.
     var name: String { arguments.first ?? "" }

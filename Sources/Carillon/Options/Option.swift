@@ -85,6 +85,15 @@ struct Option: Sendable {
         return "--" + flag + (kind.placeholder.map { " " + $0 } ?? "")
     }
 
+    /// What help says in brackets: the default and the variables.
+    func facts(isRequired: Bool) -> String {
+        var facts: [String] = []
+        if isRequired { facts.append("required") }
+        if let fallback { facts.append("default \(fallback)") }
+        facts += variables.flatMap { secrecy == .open ? [$0] : [$0, $0 + "_FILE"] }
+        return facts.joined(separator: "; ")
+    }
+
     /// The flags that an argument may use for it.
     var flags: [String] { (secrecy == .hidden ? [] : [flag]) + (fileFlag.map { [$0] } ?? []) }
 }

@@ -57,12 +57,8 @@ struct HelpText {
             let word = flag == option.fileFlag ? "FILE" : option.kind.placeholder
             return "--" + flag + (word.map { " " + $0 } ?? "")
         }
-        var facts: [String] = []
-        if isRequired { facts.append("required") }
-        if let fallback = option.fallback { facts.append("default \(fallback)") }
-        facts += option.variables.flatMap { option.secrecy == .open ? [$0] : [$0, $0 + "_FILE"] }
         return "  " + flags.joined(separator: ", ") + "\n"
-            + Self.wrap("\(option.help) [\(facts.joined(separator: "; "))]", indent: 6)
+            + Self.wrap("\(option.help) [\(option.facts(isRequired: isRequired))]", indent: 6)
     }
 
     private static func wrap(_ text: String, indent: Int) -> String {

@@ -3,18 +3,21 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-/// What operators install: the unit, the image.
+/// What operators install: the units, the image.
 @Suite struct PackagingTests {
     private static let root = #filePath.split(separator: "/").dropLast(4).reduce("") { $0 + "/" + $1 }
     private static let analyzer = "/usr/bin/systemd-analyze"
 
-    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: analyzer), "systemd is not installed"))
-    func `the unit leaves a worker little to do harm with`() async throws {
+    @Test(
+        .enabled(if: FileManager.default.isExecutableFile(atPath: analyzer), "systemd is not installed"),
+        arguments: ["carillon-worker@", "carillon-web", "carillon-pyapns"]
+    )
+    func `a unit leaves the program little to do harm with`(unit: String) async throws {
         try await TestLoop.with { loop in
             // In tenths: the command fails above it.
             let command = ChildProcess.Command(
                 Self.analyzer,
-                ["security", "--offline=true", "--threshold=25", "\(Self.root)/docker/carillon-worker.service"]
+                ["security", "--offline=true", "--threshold=20", "\(Self.root)/docker/systemd/\(unit).service"]
             )
             let analysis = try ChildProcess(command)
             #expect(try await analysis.wait(on: loop, until: .now + .seconds(60)) == .status(0))
@@ -26,14 +29,14 @@ import Testing
         let page = try String(contentsOfFile: "\(Self.root)/docs/install.md", encoding: .utf8)
         let boxes = page.matches(of: #/```ini\n([^`]*)```/#).map { String($0.output.1) }
         #expect(boxes.count == 2)
-        let worker = try String(contentsOfFile: "\(Self.root)/docker/carillon-worker.service", encoding: .utf8)
+        let worker = try String(contentsOfFile: "\(Self.root)/docker/systemd/carillon-worker@.service", encoding: .utf8)
         try await TemporaryFolder.with { folder in
             try await TestLoop.with { loop in
                 for (number, box) in boxes.enumerated() {
                     // Settings without a unit are added to that of the worker. The program is not installed here.
                     let unit = (box.contains("[Unit]") ? box : worker + "\n" + box)
-                        .replacing("/usr/local/bin/carillon", with: "/bin/true")
-                    let file = try folder.write("carillon-\(number).service", unit)
+                        .replacing("/usr/bin/carillon", with: "/bin/true")
+                    let file = try folder.write("carillon-\(number)@main.service", unit)
                     var command = ChildProcess.Command(Self.analyzer, ["verify", "--man=no", file])
                     command.error = .file(folder.file("said"))
                     let verification = try ChildProcess(command)

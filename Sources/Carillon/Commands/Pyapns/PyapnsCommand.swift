@@ -83,12 +83,16 @@ private struct PyapnsCommand {
                 server.stop()
                 await database.close()
             }) {
-                try await Interruption.wait(on: loop) {
-                    try server.start()
-                    log.info("Listening for calls of pyapns clients.", ["host": host, "port": server.port])
+                try await invocation.manager.watching(loop) {
+                    try await Interruption.wait(on: loop) {
+                        try server.start()
+                        log.info("Listening for calls of pyapns clients.", ["host": host, "port": server.port])
+                        invocation.manager.tellReady()
+                    }
+                    invocation.manager.tellStopping()
+                    await server.drain(on: loop, within: Self.drainTimeout)
+                    return .done
                 }
-                await server.drain(on: loop, within: Self.drainTimeout)
-                return .done
             }
         }
     }

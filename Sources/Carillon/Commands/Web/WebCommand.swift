@@ -48,9 +48,15 @@ private struct WebCommand {
                 log: log
             )
             return try await Cleanup.after({ await service.stop() }) {
-                try await Interruption.wait(on: loop) { try service.start(log) }
-                await service.drain(on: loop, within: Self.drainTimeout)
-                return .done
+                try await invocation.manager.watching(loop) {
+                    try await Interruption.wait(on: loop) {
+                        try service.start(log)
+                        invocation.manager.tellReady()
+                    }
+                    invocation.manager.tellStopping()
+                    await service.drain(on: loop, within: Self.drainTimeout)
+                    return .done
+                }
             }
         }
     }

@@ -25,9 +25,12 @@ final class RunningWorker: Sendable {
     private let worker: Worker
     private let webhooks: WebhookRunner
     private let loop: EventLoop
+    private let whenReady: @Sendable () -> Void
     private let wasStopped = Atomic(false)
 
-    /// - Parameter tells: whether the log has such an event.
+    /// - Parameters:
+    ///   - tells: whether the log has such an event.
+    ///   - whenReady: called once the database has been checked and the worker may work. It may be called again.
     init(
         _ options: WorkerOptions,
         label: String?,
@@ -37,12 +40,14 @@ final class RunningWorker: Sendable {
         client: HTTPClient,
         loop: EventLoop,
         log: Log,
-        tells: @escaping @Sendable (WorkerEvent.Kind) -> Bool = { _ in true }
+        tells: @escaping @Sendable (WorkerEvent.Kind) -> Bool = { _ in true },
+        whenReady: @escaping @Sendable () -> Void = {}
     ) {
         let log = label.map { log.adding(["database": $0]) } ?? log
         self.label = label
         self.log = log
         self.loop = loop
+        self.whenReady = whenReady
         gauges = DatabaseGauges(database: options.database, loop: loop)
         worker = Worker(
             options,
@@ -98,6 +103,7 @@ final class RunningWorker: Sendable {
             try await worker.run { connection in
                 try await SchemaCheck.runWithPlans(on: connection)
                 try await InstallationCheck.run(on: connection)
+                whenReady()
                 if !worker.options.once { hasChecked.yield() }
             }
         }

@@ -47,15 +47,19 @@ private struct WorkerCommand: Sendable {
 
     func run() async throws -> ExitStatus {
         try await EventLoop.with(name: "command") { loop in
-            guard invocation.settings.isOn(.embedded) else {
-                if invocation.settings.text(.data) != nil {
-                    throw UsageError("--data needs --embedded: it is the folder of the embedded PostgreSQL.")
-                }
-                return try await work(on: invocation.settings.databases, loop)
+            try await invocation.manager.watching(loop) { try await run(on: loop) }
+        }
+    }
+
+    private func run(on loop: EventLoop) async throws -> ExitStatus {
+        guard invocation.settings.isOn(.embedded) else {
+            if invocation.settings.text(.data) != nil {
+                throw UsageError("--data needs --embedded: it is the folder of the embedded PostgreSQL.")
             }
-            return try await EmbeddedDatabase.with(invocation, on: loop) { url in
-                try await work(on: [DatabaseSetting(url)], loop)
-            }
+            return try await work(on: invocation.settings.databases, loop)
+        }
+        return try await EmbeddedDatabase.with(invocation, on: loop) { url in
+            try await work(on: [DatabaseSetting(url)], loop)
         }
     }
 
@@ -88,6 +92,7 @@ private struct WorkerCommand: Sendable {
             return try await Interruption.with(
                 on: loop,
                 signalled: { count in
+                    if count == 1 { invocation.manager.tellStopping() }
                     for worker in workers { count == 1 ? worker.drain() : worker.giveUp() }
                     if count > 1 { client.stop() }
                 }
@@ -129,7 +134,8 @@ private struct WorkerCommand: Sendable {
                 backend: backend,
                 client: client,
                 loop: loop,
-                log: invocation.console.log
+                log: invocation.console.log,
+                whenReady: { invocation.manager.tellReady() }
             )
         }
     }
