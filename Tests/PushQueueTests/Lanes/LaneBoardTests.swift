@@ -369,6 +369,14 @@ import Testing
         expectNone(&board)
         #expect(board.lookRange(after: nil, turn: nil, maxSteps: nil).known.isEmpty)
     }
+
+    @Test func `the lanes of the other environment and of second tries are as urgent as the usual ones`() {
+        let numbers: [Int16] = [-1, 0, 1, 2, 3, 9, 10, 11, 12, 13, 20, 21, 22, 30, 31, 32, 33, 41]
+        let lanes = numbers.map { Lane(app: 1, number: $0) }
+        #expect(lanes.map(\.urgency.rawValue) == [0, 0, 1, 2, 2, 2, 0, 1, 2, 2, 0, 1, 2, 0, 1, 2, 2, 2])
+        #expect(lanes.filter(\.isAway).map(\.number) == [10, 11, 12, 20, 21, 22])
+        #expect(lanes.filter(\.isSecondTry).map(\.number) == [20, 21, 22, 30, 31, 32])
+    }
 }
 
 extension LaneBoard {

@@ -13,7 +13,8 @@ import Testing
         _ outcomes: [Outcome],
         after earlier: [Outcome]? = nil,
         maxAttempts: Int16 = 10,
-        keepsSent: Bool = false
+        keepsSent: Bool = false,
+        triesOtherEnvironment: Bool = false
     ) -> Settlement {
         var generator = SeededGenerator(seed: 1)
         return Settlement(
@@ -24,6 +25,7 @@ import Testing
             maxAttempts: maxAttempts,
             now: now,
             keepsSent: keepsSent,
+            triesOtherEnvironment: triesOtherEnvironment,
             using: &generator
         )
     }
@@ -51,6 +53,24 @@ import Testing
         #expect(settle(claim, outcomes).kept.isEmpty)
         let kept = settle(claim, outcomes, keepsSent: true).kept
         #expect(kept.map(\.push) == [0, 1, 3] && kept.map(\.job) == [0, 1, 1])
+    }
+
+    @Test func `a token that fails as BadDeviceToken goes back alone to be tried in the other environment`() {
+        var claim = ClaimBuilder()
+        claim.add(tokens: ["aa", "bb", "cc", "dd"])
+        claim.add(tokens: ["ee"])
+        let bad = rejected(400, "BadDeviceToken")
+        let outcomes: [Outcome] = [.accepted, bad, rejected(503, "ServiceUnavailable"), rejected(400, "BadTopic"), bad]
+        let settlement = settle(claim, outcomes, triesOtherEnvironment: true)
+        #expect(settlement.goingBack.map(\.pushes) == [[2], [1], [4]])
+        #expect(settlement.goingBack.map(\.isWhole) == [false, false, true])
+        #expect(settlement.goingBack.map(\.attempt) == [2, 1, 1])
+        #expect(
+            settlement.goingBack.map(\.cause?.reason) == ["ServiceUnavailable", "BadDeviceToken", "BadDeviceToken"]
+        )
+        #expect(settlement.failures.map(\.reason) == ["BadTopic"])
+        #expect(settlement.tally.badTokens == 0)
+        #expect(settle(claim, outcomes).failures.map(\.reason) == ["BadDeviceToken", "BadTopic", "BadDeviceToken"])
     }
 
     /// A random claim, with a random outcome for each push.
