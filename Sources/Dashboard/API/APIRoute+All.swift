@@ -33,9 +33,7 @@ extension APIRoute {
             right: .send,
             summary: "Enqueues a message to every registered token of one kind, or to some of them.",
             function: "broadcast",
-            members: content + delivery + [APIField("kind", .string)] + choice + [
-                APIField("activity_type", .string), APIField("run_at_local", .string), APIField("time_zone", .string),
-            ],
+            members: content + delivery + audience,
             answer: .message
         ),
         APIRoute(
@@ -100,8 +98,8 @@ extension APIRoute {
             members: [
                 APIField("tokens", .list(.token)), APIField("attributes_type", .string, required: true),
                 APIField("attributes", .object, required: true), APIField("content_state", .object, required: true),
-                APIField("channel", .string), APIField("push_token", .boolean), APIField("everyone", .boolean),
-            ] + choice + activity,
+                APIField("channel", .string), APIField("push_token", .boolean),
+            ] + everyone + activity,
             answer: .message
         ),
         APIRoute(
@@ -145,7 +143,7 @@ extension APIRoute {
             members: [
                 APIField("tokens", .list(.token), required: event != "start"),
                 APIField("attributes", .object, required: true),
-            ] + (event == "start" ? [APIField("everyone", .boolean)] + choice : []) + [
+            ] + (event == "start" ? everyone : []) + [
                 APIField("apns_timestamp", .time), APIField("topic", .string), APIField("aps", .object),
                 APIField("extra", .object),
             ] + delivery,
@@ -317,7 +315,14 @@ extension APIRoute {
     ]
 
     /// Which of an app's tokens a message for all of them is for.
-    private static let choice = [APIField("where_attributes", .object), APIField("locales", .list(.string))]
+    private static let audience: [APIField] = [
+        APIField("kind", .string), APIField("where_attributes", .object), APIField("locales", .list(.string)),
+        APIField("activity_type", .string), APIField("run_at_local", .string), APIField("time_zone", .string),
+    ]
+
+    private static let everyone: [APIField] = [
+        APIField("everyone", .boolean), APIField("where_attributes", .object), APIField("locales", .list(.string)),
+    ]
 
     private static let activity =
         [
