@@ -1,3 +1,4 @@
+import ApplePushSimulator
 import CarillonPostgres
 import Testing
 
