@@ -2,6 +2,7 @@
 #ifndef CLINUX_SHIM_H
 #define CLINUX_SHIM_H
 
+#include <malloc.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>

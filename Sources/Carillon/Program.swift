@@ -14,7 +14,7 @@ struct Program {
     static func main() async {
         openStandardStreams()
         dumpNothing()
-        mapLargeBlocks()
+        Memory.mapLargeBlocks()
         ResourceLimits.explainShortages()
         signal(SIGPIPE, SIG_IGN)  // a reader that goes away ends a write, not the program
         let program = Program(environment: ProcessInfo.processInfo.environment)
@@ -111,10 +111,6 @@ struct Program {
         limit.rlim_cur = 0
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
     }
-
-    /// A large block then has pages of its own, which go back to the system when it is freed. By default, the C library raises this
-    /// threshold when such a block is freed, and the arrays of claims leave holes in its heap.
-    private static func mapLargeBlocks() { mallopt(M_MMAP_THRESHOLD, 256 << 10) }
 
     /// Opens standard streams that the caller has closed. Otherwise the next file or socket would get their number, and
     /// log lines would be written into it.
