@@ -36,6 +36,19 @@ static inline CURLcode ccurl_set_callbacks(
     return code;
 }
 
+// libcurl shows a debug function what it receives before it undoes anything of it. With one, it writes nothing of it anywhere itself.
+static inline CURLcode ccurl_count_received(
+    CURL *easy, curl_debug_callback received, curl_xferinfo_callback progress, void *context
+) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, received);
+    if (!code) code = curl_easy_setopt(easy, CURLOPT_DEBUGDATA, context);
+    if (!code) code = curl_easy_setopt(easy, CURLOPT_VERBOSE, 1L);
+    if (!code) code = curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, progress);
+    if (!code) code = curl_easy_setopt(easy, CURLOPT_XFERINFODATA, context);
+    if (!code) code = curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+    return code;
+}
+
 static inline long ccurl_status(CURL *easy) {
     long status = 0;
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);

@@ -7,6 +7,8 @@ final class Transfer {
     private static let maxHeaderBytes = 16_384
     private static let maxBodyBytes = 65_536
     private static let connectTimeout = Duration.seconds(5)
+    /// In seconds: a century.
+    private static let longestWait = 100 * 365 * 86_400
 
     let easy: UnsafeMutableRawPointer
     private let allowsPrivate: Bool
@@ -15,11 +17,15 @@ final class Transfer {
     private var headers: UnsafeMutablePointer<curl_slist>?
     private var headerBytes = 0
     private var bodyBytes = 0
+    /// All that came, with the framing of chunks.
+    private var receivedBytes = 0
     /// If it matters.
     private var body: [UInt8] = []
     /// The headers that have said how the body is encoded.
     private var encodings: Set<String> = []
     private var hasAnswer = false
+    /// The answer says to wait for more seconds than libcurl can count.
+    private var asksForTooLong = false
     /// Why it was ended by this side.
     private var refusal: String?
 
@@ -69,6 +75,17 @@ final class Transfer {
                 { bytes, size, count, context in Transfer.of(context).receiveHeader(bytes, size * count) },
                 { bytes, size, count, context in Transfer.of(context).receiveBody(bytes, size * count) },
                 { context, _, address in Transfer.of(context).open(address) },
+                Unmanaged.passUnretained(self).toOpaque()
+            ),
+            ccurl_count_received(
+                easy,
+                { _, kind, _, count, context in
+                    if kind == CURLINFO_DATA_IN || kind == CURLINFO_HEADER_IN {
+                        Transfer.of(context).receivedBytes += count
+                    }
+                    return 0
+                },
+                { context, _, _, _, _ in Transfer.of(context).mayGoOn() ? 0 : 1 },
                 Unmanaged.passUnretained(self).toOpaque()
             ),
         ]
@@ -129,6 +146,11 @@ final class Transfer {
         switch name {
         case "transfer-encoding": accepted = ["chunked"]
         case "content-encoding" where maxAnswerBytes > 0: accepted = ["gzip", "identity"]
+        case "retry-after":
+            // libcurl reads no number that has no room in 64 bits.
+            let value = word(colon + 1..<line.count)
+            asksForTooLong = value.utf8.count > 18 && value.utf8.allSatisfy { (0x30...0x39).contains($0) }
+            return true
         default: return true
         }
         return encodings.insert(name).inserted && accepted.contains(word(colon + 1..<line.count))
@@ -143,6 +165,14 @@ final class Transfer {
         }
         body += UnsafeRawBufferPointer(start: bytes, count: count)
         return count
+    }
+
+    /// False ends the transfer. Chunks can have extensions without an end, which libcurl skips. The framing may be as long as the body.
+    private func mayGoOn() -> Bool {
+        let limit = Self.maxHeaderBytes + 2 * (maxAnswerBytes > 0 ? maxAnswerBytes : Self.maxBodyBytes)
+        guard receivedBytes > limit else { return true }
+        refusal = "its answer is longer than \(limit) bytes, most of which are not of its body"
+        return false
     }
 
     /// Called for each address that libcurl is about to connect to, so a name cannot have another address by then.
@@ -162,7 +192,7 @@ final class Transfer {
     /// - Parameter code: how libcurl says that it ended.
     func outcome(_ code: CURLcode) -> HTTPOutcome {
         if hasAnswer, maxAnswerBytes == 0 || code == CURLE_OK {
-            let seconds = ccurl_retry_after(easy)
+            let seconds = asksForTooLong ? Self.longestWait : ccurl_retry_after(easy)
             return .answered(status: ccurl_status(easy), retryAfter: seconds > 0 ? .seconds(seconds) : nil, body: body)
         }
         if let refusal { return .failed(refusal) }

@@ -76,6 +76,41 @@ import Testing
         #expect(Self.why(outcome) == "its answer is longer than 100000 bytes")
     }
 
+    /// Nothing of it is a header or the body.
+    @Test(arguments: [0, 100_000])
+    func `the extension of a chunk that has no end costs no more than a limit`(maxBytes: Int) async throws {
+        let chunk = Array("1;".utf8) + [UInt8](repeating: 120, count: 16_382)
+        let sent = Guarded(0)
+        let client = HTTPClient()
+        defer { client.stop() }
+        let outcome = try await RawGateway.with(alpn: ["http/1.1"]) { line in
+            _ = try await line.nextWebhookRequest()
+            try await line.send(Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".utf8))
+            // It ends when the client closes the connection.
+            while sent.withLock({ $0 }) < 200 << 20 {
+                try await line.send(chunk)
+                sent.withLock { $0 += chunk.count }
+            }
+        } test: { gateway, port in
+            await client.send(
+                HTTPRequest(
+                    to: "https://127.0.0.1:\(port)/",
+                    roots: gateway.rootPEM,
+                    allowsPrivate: true,
+                    timeout: .seconds(60),
+                    maxAnswerBytes: maxBytes
+                )
+            )
+        }
+        // As much as the system keeps for a connection.
+        #expect(sent.withLock { $0 } < 50 << 20)
+        if maxBytes == 0 {
+            #expect(outcome == .answered(status: 200, retryAfter: nil))
+        } else {
+            #expect(Self.why(outcome) == "its answer is longer than 216384 bytes, most of which are not of its body")
+        }
+    }
+
     @Test func `a few bytes that become many cost no more than the limit`() async throws {
         let bomb = Self.bomb(matches: 20_000)
         #expect(bomb.count < 40_000)

@@ -77,6 +77,8 @@ import Testing
     @Test func `the status and what the server asks for are told`() async throws {
         let outcome = try await Self.outcome { try await $0.respond(503, "Retry-After: 120\r\n") }
         #expect(outcome == .answered(status: 503, retryAfter: .seconds(120)))
+        let tooLong = try await Self.outcome { try await $0.respond(503, "Retry-After: 99999999999999999999\r\n") }
+        #expect(tooLong == .answered(status: 503, retryAfter: .seconds(100 * 365 * 86_400)))
     }
 
     @Test func `a redirect is not followed`() async throws {

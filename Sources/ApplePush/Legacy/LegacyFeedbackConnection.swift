@@ -40,6 +40,7 @@ actor LegacyFeedbackConnection: LegacyFeedbackSource {
         with credential: Credential,
         _ limits: ConnectionPool.Limits,
         longestSilence: Duration,
+        longestTime: Duration = SilenceAllowance.total,
         maxBytes: Int = maxBytes,
         on loop: EventLoop,
         of owner: any AnyObject & Sendable
@@ -51,7 +52,7 @@ actor LegacyFeedbackConnection: LegacyFeedbackSource {
                     + "its dead tokens are in the feedback of each result."
             )
         }
-        var allowance = SilenceAllowance(each: longestSilence)
+        var allowance = SilenceAllowance(each: longestSilence, total: longestTime)
         let start = MonotonicInstant.now
         do {
             var stream = try await TLSStream.connect(
@@ -92,17 +93,13 @@ actor LegacyFeedbackConnection: LegacyFeedbackSource {
     /// Returns nil at the end, once the connection is closed.
     private func receive(into bytes: inout [UInt8]) async -> Int? {
         guard var stream = self.stream.take() else { return nil }
-        guard received < maxBytes else {
+        guard received < maxBytes, !allowance.isOver else {
             stream.closeNotify()
-            failure = PushError(
-                .unreachable,
-                "The list of \(gateway) did not end after \(received) bytes. The device tokens up to there are kept, and the "
-                    + "rest comes with the next list."
-            )
+            cutOff(allowance.isOver ? "within its time" : "after \(received) bytes")
             return nil
         }
+        let start = MonotonicInstant.now
         do {
-            let start = MonotonicInstant.now
             let count = try await stream.receive(into: &bytes, until: allowance.deadline(from: start), on: loop)
             allowance.waited(from: start, to: .now)
             if count > 0 {
@@ -113,22 +110,40 @@ actor LegacyFeedbackConnection: LegacyFeedbackSource {
             stream.closeNotify()
             ended(by: nil)
         } catch {
-            ended(by: error)
+            allowance.waited(from: start, to: .now)
+            if allowance.isOver { cutOff("within its time") } else { ended(by: error) }
         }
         return nil
     }
 
+    private func cutOff(_ limit: String) {
+        failed(
+            "The list of \(gateway) did not end \(limit). The device tokens up to there are kept, and the rest comes with the "
+                + "next list."
+        )
+    }
+
     private func ended(by error: TLSError?) {
-        if tuples.isWhole {
+        if !tuples.isWhole {
+            let reason = error.map { ": \($0)" } ?? ""
+            failed("The list of \(gateway) broke off in the middle of a token\(reason).", error)
+        } else if let error, error.code != .truncated {
             // If the gateway closes between two tuples, the list is complete, even without a close_notify of TLS.
-            guard let error, error.code != .truncated else { return }
-            failure = PushError(.unreachable, "The list of \(gateway) broke off: \(error).", underlying: error)
-        } else {
-            failure = PushError(
-                .unreachable,
-                "The list of \(gateway) broke off in the middle of a token\(error.map { ": \($0)" } ?? "").",
-                underlying: error
-            )
+            failed("The list of \(gateway) broke off: \(error).", error)
+        } else if tuples.tooLong > 0 {
+            failed("The list of \(gateway) has entries that are no device tokens.")
         }
+    }
+
+    private func failed(_ sentence: String, _ error: TLSError? = nil) {
+        let sentences = [sentence, leftOut].compactMap { $0 }
+        failure = PushError(.unreachable, sentences.joined(separator: " "), underlying: error)
+    }
+
+    /// What of the list no caller gets.
+    private var leftOut: String? {
+        guard tuples.tooLong > 0 else { return nil }
+        return "\(tuples.tooLong) of its tokens have more than \(LegacyFeedbackTuples.longestToken) bytes, and were left "
+            + "out."
     }
 }

@@ -3,12 +3,16 @@ import CarillonText
 /// Parses the tuples of the feedback service: four bytes of seconds since 1970, two of the token's length, the token. Bytes
 /// may arrive in any pieces; it keeps at most one tuple.
 struct LegacyFeedbackTuples {
+    /// In bytes. Nobody has registered a longer one: carillon.tokens takes none.
+    static let longestToken = 256
     private static let headCount = 6
 
     /// The beginning of an incomplete tuple.
     private var rest: [UInt8] = []
     /// The number of tuples without a token.
     private(set) var empty = 0
+    /// The number of tuples with a token that is longer than any.
+    private(set) var tooLong = 0
 
     var isWhole: Bool { rest.isEmpty }
 
@@ -47,6 +51,10 @@ struct LegacyFeedbackTuples {
         let token = tuple.dropFirst(Self.headCount)
         guard !token.isEmpty else {
             empty += 1
+            return
+        }
+        guard token.count <= Self.longestToken else {
+            tooLong += 1
             return
         }
         entries.append(Feedback(token: Array(token).hexadecimal, timestamp: seconds * 1000))

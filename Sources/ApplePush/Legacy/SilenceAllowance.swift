@@ -1,16 +1,29 @@
 import CarillonIO
 
-/// How long a gateway may be silent, each time and in total, so that a gateway that sends a byte now and then cannot hold up the
-/// other lists for more than two minutes. The reader's own time between reads is not counted.
+/// How long a list may take: each silence of its gateway, and all of it. Neither a gateway that sends a byte now and then nor one that
+/// sends without an end can hold up the other lists for longer. Of the reader's own time for a piece, a second counts at most: while
+/// it waits for its database, a gateway is not to blame.
 struct SilenceAllowance {
-    private let each: Duration
-    private var left = Duration.seconds(120)
+    static let total = Duration.seconds(120)
+    private static let longestWork = Duration.seconds(1)
 
-    init(each: Duration) { self.each = each }
+    private let each: Duration
+    private var left: Duration
+    /// When the last wait ended.
+    private var waitedUntil: MonotonicInstant?
+
+    init(each: Duration, total: Duration = total) {
+        self.each = each
+        left = total
+    }
+
+    var isOver: Bool { left == .zero }
 
     func deadline(from now: MonotonicInstant) -> MonotonicInstant { now + min(self.each, left) }
 
     mutating func waited(from start: MonotonicInstant, to end: MonotonicInstant) {
-        left = max(.zero, left - (end - start))
+        let work = waitedUntil.map { min(max(.zero, start - $0), Self.longestWork) } ?? .zero
+        left = max(.zero, left - work - (end - start))
+        waitedUntil = end
     }
 }

@@ -16,8 +16,8 @@ struct PyapnsEndpoint: Sendable {
     func server(_ host: String, _ port: UInt16) -> WebServer {
         var limits = ClientLimits()
         limits.bodyBytes = Self.bodyBytes
-        // Old clients send no call again that is refused, so there is much room.
-        limits.largeBodyBytes = 8 * Self.bodyBytes
+        // Old clients send no call again that is refused, so there is more room than one call can take.
+        limits.largeBodyBytes = 2 * Self.bodyBytes
         return WebServer(
             host: host,
             port: port,

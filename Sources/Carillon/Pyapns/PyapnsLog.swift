@@ -19,6 +19,10 @@ struct PyapnsLog: Sendable {
         warnings.warn("Calls fail.", "error", cause.sentence, ("reference", cause.reference), ("fault", fault.text))
     }
 
+    func crowded(_ fault: XMLRPCFault, waiting: Int) {
+        warnings.warn("Large calls are refused.", "fault", fault.text, ("waiting", waiting))
+    }
+
     func ignored(_ notice: String, app: String) {
         warnings.warn("A notification was enqueued that devices ignore.", "app", app, ("notice", notice))
     }

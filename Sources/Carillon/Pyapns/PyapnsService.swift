@@ -4,10 +4,13 @@ import CarillonPushQueue
 import CarillonText
 
 struct PyapnsService: Sendable {
-    /// Larger calls use connections of their own, so that they do not delay smaller ones.
+    /// Calls with more notifications use connections of their own, so that they do not delay smaller ones.
     private static let smallCall = 200
+    /// Calls with more bytes wait for each other.
+    private static let smallBody = 256 * 1024
 
     let database: ServiceDatabase
+    let largeCalls: LargeCalls
     let log: PyapnsLog
     /// The only folder whose files clients may name as certificates.
     let certificateFolder: String?
@@ -18,6 +21,19 @@ struct PyapnsService: Sendable {
 
     /// Answers a call, given the body of its request.
     func answer(_ body: [UInt8]) async -> Result<XMLRPCValue, XMLRPCFault> {
+        guard body.count > Self.smallBody else { return await answerNow(body) }
+        if let answer = await largeCalls.run({ await answerNow(body) }) { return answer }
+        let fault = XMLRPCFault(
+            .unavailable,
+            "carillon pyapns is busy with other calls of more than \(Self.smallBody.grouped) bytes. The call had no effect: call "
+                + "again in a moment."
+        )
+        log.crowded(fault, waiting: await largeCalls.waiting)
+        return .failure(fault)
+    }
+
+    /// On the thread that its task prefers.
+    @concurrent private func answerNow(_ body: [UInt8]) async -> Result<XMLRPCValue, XMLRPCFault> {
         do {
             return .success(try await result(of: try XMLRPCCall(body)))
         } catch {
@@ -39,7 +55,7 @@ struct PyapnsService: Sendable {
         default:
             throw XMLRPCFault(
                 .unknownMethod,
-                "There is no method '\(call.method)': call provision, notify or feedback."
+                "There is no method '\(call.method.prefix(64))': call provision, notify or feedback."
             )
         }
     }

@@ -4,8 +4,21 @@ import CarillonCExpat
 final class ExpatParse {
     /// Expat pauses at this many events, and resumes when they have been read.
     private static let maxEvents = 256
+    /// Expat copies what it gets, and keeps of it what it cannot read yet.
+    private static let pieceBytes = 16 * 1024
+    /// A tag or a comment is kept until its end has come, and expat may wait until twice as much has come.
+    private static let maxSilence = 4 * XMLReader.longestTag
+    /// Expat keeps the name of each attribute.
+    private static let maxAttributes = 1000
 
     private let parser: XML_Parser
+    private let document: [UInt8]
+    /// How many bytes of the document expat has got.
+    private var fed = 0
+    /// How many it had got when it last reported something.
+    private var fedAtLastEvent = 0
+    private var isFed = false
+    private var attributes = 0
     private var status = XML_STATUS_OK
     private var events: [(XMLReader.Event, place: Int)] = []
     private var read = 0
@@ -19,12 +32,17 @@ final class ExpatParse {
             throw XMLError(reason: "there is no memory for it", place: 0)
         }
         self.parser = parser
-        guard let count = CInt(exactly: document.count) else { throw XMLError(reason: "it is too long", place: 0) }
+        self.document = document
         let this = Unmanaged.passUnretained(self).toOpaque()
         XML_SetUserData(parser, this)
         XML_SetElementHandler(
             parser,
-            { this, name, _ in ExpatParse.of(this).started(name.map { String(cString: $0) } ?? "") },
+            { this, name, attributes in
+                // The name and the value of each, and nil.
+                var count = 0
+                while let attributes, attributes[2 * count] != nil { count += 1 }
+                ExpatParse.of(this).started(name.map { String(cString: $0) } ?? "", attributes: count)
+            },
             { this, _ in ExpatParse.of(this).ended() }
         )
         XML_SetCharacterDataHandler(parser) { this, text, count in
@@ -41,7 +59,7 @@ final class ExpatParse {
             },
             this
         )
-        status = document.withUnsafeBytes { XML_Parse(parser, $0.baseAddress, count, 1) }
+        feed()
     }
 
     deinit { XML_ParserFree(parser) }
@@ -50,7 +68,11 @@ final class ExpatParse {
     func next() throws(XMLError) -> (XMLReader.Event, place: Int)? {
         while read == events.count {
             switch status {
-            case XML_STATUS_OK: return nil
+            case XML_STATUS_OK:
+                if isFed { return nil }
+                events.removeAll(keepingCapacity: true)
+                read = 0
+                feed()
             case XML_STATUS_SUSPENDED:
                 events.removeAll(keepingCapacity: true)
                 read = 0
@@ -60,6 +82,18 @@ final class ExpatParse {
         }
         defer { read += 1 }
         return events[read]
+    }
+
+    private func feed() {
+        guard fed - fedAtLastEvent <= Self.maxSilence else {
+            refusal = "a tag or a comment of more than \(XMLReader.longestTag) bytes"
+            status = XML_STATUS_ERROR
+            return
+        }
+        let piece = document[fed...].prefix(Self.pieceBytes)
+        fed += piece.count
+        isFed = fed == document.count
+        status = piece.withUnsafeBytes { XML_Parse(parser, $0.baseAddress, CInt($0.count), isFed ? 1 : 0) }
     }
 
     private var reason: String {
@@ -78,8 +112,10 @@ final class ExpatParse {
         Unmanaged<ExpatParse>.fromOpaque(this!).takeUnretainedValue()
     }
 
-    private func started(_ name: String) {
+    private func started(_ name: String, attributes count: Int) {
         depth += 1
+        attributes += count
+        if attributes > Self.maxAttributes { refuse("more than \(Self.maxAttributes) attributes") }
         if depth > XMLReader.deepest { refuse("more than \(XMLReader.deepest) levels of nested elements") }
         if name.utf8.count > XMLReader.longestName { refuse("a name of more than \(XMLReader.longestName) bytes") }
         add(.start(name))
@@ -93,6 +129,7 @@ final class ExpatParse {
     /// Expat may report more events after it was told to stop.
     private func add(_ event: XMLReader.Event) {
         guard refusal == nil else { return }
+        fedAtLastEvent = fed
         events.append((event, place))
         if events.count >= Self.maxEvents { XML_StopParser(parser, XML_Bool(XML_TRUE)) }
     }

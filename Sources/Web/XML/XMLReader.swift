@@ -1,8 +1,8 @@
 /// Reads the elements and texts of an untrusted document. Attributes and comments are skipped. A document type or a processing
 /// instruction is refused, so there are no entities to expand.
 ///
-/// Expat gets the whole document at once and pauses when enough events are waiting: memory is bounded by the document's length,
-/// however many elements it has.
+/// Expat gets the document in pieces and pauses when enough events are waiting: it needs little memory, however long the document is
+/// and whatever it holds.
 package struct XMLReader: ~Copyable {
     package enum Event: Equatable, Sendable {
         case start(String)
@@ -14,6 +14,8 @@ package struct XMLReader: ~Copyable {
 
     static let deepest = 256
     static let longestName = 64
+    /// In bytes, also of a comment. One that is somewhat longer may be accepted.
+    static let longestTag = 64 * 1024
 
     /// Names that clients use for encodings that expat knows only by their XML names.
     private static let otherNames = [

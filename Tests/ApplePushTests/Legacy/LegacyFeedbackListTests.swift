@@ -131,6 +131,37 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false]) func `a list that ends late or not at all, or has what is no token, says so`(
+        isEndless: Bool
+    ) async throws {
+        let good = LegacyFeedbackTuplesTests.tuple(1_300_000_000, Array(repeating: 0xab, count: 32))
+        let bad = LegacyFeedbackTuplesTests.tuple(1_300_000_000, Array(repeating: 0xab, count: 4000))
+        try await RawGateway.with(alpn: []) { line in
+            repeat { try await line.send(good + bad) } while isEndless
+            line.closeNotify()
+        } test: { server, port in
+            try await TestLoop.with { loop in
+                let source = try await LegacyFeedbackConnection.open(
+                    to: Gateway(host: "127.0.0.1", port: port, trust: .pem(server.rootPEM)),
+                    with: try TestCredential.certificate(),
+                    BinaryConfiguration().pool,
+                    longestSilence: .seconds(30),
+                    longestTime: isEndless ? .seconds(2) : .seconds(600),
+                    maxBytes: .max,
+                    on: loop,
+                    of: loop
+                )
+                let list = LegacyFeedbackList(source)
+                let found = await tokens(of: list)
+                #expect(Set(found) == [String(repeating: "ab", count: 32)])
+                let message = await list.failure?.message ?? ""
+                #expect(message.contains("of its tokens have more than 256 bytes, and were left out."), "\(message)")
+                #expect(message.contains("did not end within its time") == isEndless, "\(message)")
+                #expect(isEndless || found.count == 1)
+            }
+        }
+    }
+
     /// No such list is read here, because it takes long to parse without optimization. That the limit counts is tested above.
     @Test func `at most 64 MiB of a list are read, as the documents say`() throws {
         #expect(LegacyFeedbackConnection.maxBytes == 64 * 1024 * 1024)

@@ -26,13 +26,14 @@ import Testing
         #expect(entries.first?.timestamp == 4_294_967_295_000)
     }
 
-    @Test func `tokens have the length that they state, and empty ones are counted and skipped`() {
+    @Test func `tokens have the length that they state, and those that nobody can have are counted and skipped`() {
         var tuples = LegacyFeedbackTuples()
-        let long = [UInt8](repeating: 7, count: 65_535)
-        let entries = tuples.append((Self.tuple(1, [0x0f]) + Self.tuple(2, []) + Self.tuple(3, long))[...])
-        #expect(entries.map(\.token.utf8.count) == [2, 131_070])
+        func token(_ count: Int) -> [UInt8] { Self.tuple(3, Array(repeating: 7, count: count)) }
+        let bytes = Self.tuple(1, [0x0f]) + Self.tuple(2, []) + token(65_535) + token(256) + token(257) + token(1)
+        let entries = tuples.append(bytes[...])
+        #expect(entries.map(\.token.utf8.count) == [2, 512, 2])
         #expect(entries.first?.token == "0f")
-        #expect(tuples.empty == 1)
+        #expect(tuples.empty == 1 && tuples.tooLong == 2)
         #expect(tuples.isWhole)
     }
 

@@ -54,6 +54,8 @@ struct MetricsReference {
         `carillon_workers` and the metrics of maintenance. It reads them at most once a second, and omits them while the
         database does not answer.
 
+        The text is made at most five times a second: requests within 200 ms of each other get the same one.
+
         | metric | type | labels | meaning |
         |---|---|---|---|
         \(families.sorted { $0.name < $1.name }.map(row).joined(separator: "\n"))

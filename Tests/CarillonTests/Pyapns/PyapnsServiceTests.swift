@@ -146,6 +146,29 @@ import Testing
         }
     }
 
+    @Test func `the largest calls keep no small one waiting, and all are answered`() async throws {
+        try await Client.with(shop.database.url, in: shop.folder) { client, _, _ in
+            let attributes = (0..<760_000).map { "a\($0)=\"\"" }.joined(separator: " ")
+            let values = "<array><data>\(String(repeating: "<value/>", count: 1_040_000))</data></array>"
+            let bodies = ["<methodCall \(attributes)/>", Client.text(of: "notify", ["shop", values])]
+            try #require(bodies.allSatisfy { (8_000_000...(8 << 20)).contains($0.utf8.count) })
+            let answers = await withTaskGroup(of: String.self) { group in
+                for place in 0..<6 { group.addTask { await client.post(bodies[place % 2]) } }
+                for _ in 0..<10 {
+                    let answer = await client.call("notify", "shop", Shop.token("aa"), Client.hello("1"))
+                    #expect(answer.isNothing, "\(answer)")
+                }
+                return await group.reduce(into: [String]()) { $0.append($1) }
+            }
+            // One that arrives while two are being received or carried out may have no room.
+            #expect(answers.allSatisfy { [8002, 500].contains($0.faultCode) }, "\(answers.map { $0.prefix(500) })")
+            let reasons = ["a tag or a comment of more than", "300,000 values"]
+            #expect(reasons.contains { reason in answers.contains { $0.contains(reason) } })
+            let echo = await client.post(Client.text(of: String(repeating: "x", count: 8_000_000), []))
+            #expect(echo.faultCode == 8001 && echo.utf8.count < 1000, "\(echo.prefix(500))")
+        }
+    }
+
     @Test func `calls under way are answered before the service ends`() async throws {
         try await Client.with(shop.database.url, in: shop.folder, ending: nil) { client, program, loop in
             try await shop.database.session { other in

@@ -347,7 +347,8 @@ import Testing
 
     @Test(arguments: [
         "127.0.0.1:8080", "10.0.0.7", "169.254.169.254?a", "255.255.255.255", "[::1]:8080", "[fd12::1]",
-        "[::ffff:172.31.0.1]", "[64:ff9b::a00:7]", "[2001:db8::1]",
+        "[::ffff:172.31.0.1]", "[64:ff9b::a00:7]", "[2001:db8::1]", "2130706433", "0x7F000001/", "127.1:80",
+        "0177.0.0.1?a", "012.0.0.1", "00000127.0.0.1", "0xa9.0xfe.0xa9.0xfe", "8.8.8.8.", "134744072",
     ])
     func `a URL with a private address is refused, unless these are allowed`(host: String) async throws {
         let call = "SELECT carillon.add_webhook('w', 'demo', 'https://\(host)', allow_private => "
@@ -362,6 +363,7 @@ import Testing
     @Test(arguments: [
         "8.8.8.8:8443", "100.63.255.255", "172.32.0.1/127.0.0.1", "[2606:4700::1111]", "[::ffff:8.8.8.8]",
         "[64:ff9b::808:808]", "10.example.com", "10.0.0.7.example.com", "999.0.0.1", "[::::]",
+        "3com.example", "a.0xff.example",
     ])
     func `a URL with a public address or a name is not refused`(host: String) async throws {
         try await database.run("SELECT carillon.add_webhook('w', 'demo', 'https://\(host)')")

@@ -58,6 +58,37 @@ import Testing
         }
     }
 
+    @Test func `what expat would have to keep whole is refused beyond a limit`() throws {
+        func refusal(_ document: String) -> String? {
+            do {
+                _ = try events(Array(document.utf8))
+                return nil
+            } catch {
+                return (error as? XMLError)?.reason
+            }
+        }
+        let long = String(repeating: "x", count: 60_000), longer = String(repeating: "x", count: 400_000)
+        func attributes(_ count: Int) -> String { (0..<count).map { " a\($0)='x'" }.joined() }
+        #expect(refusal("<!--\(long)--><a b='\(long)'><!--\(long)-->\(longer)<b/></a><!--\(long)-->") == nil)
+        #expect(refusal("<a\(attributes(1000))/>") == nil)
+        let tooLong = "a tag or a comment of more than 65536 bytes"
+        let documents = [
+            "<a b='\(longer)'/>", "<a><!--\(longer)--></a>", "<!--\(longer)--><a/>", "<a/><!--\(longer)-->",
+        ]
+        for document in documents {
+            #expect(refusal(document) == tooLong, "\(document.prefix(10))")
+        }
+        #expect(refusal("<a\(attributes(1001))/>") == "more than 1000 attributes")
+        #expect(refusal("<a>" + (0..<1001).map { "<b c\($0)=''/>" }.joined() + "</a>") == "more than 1000 attributes")
+    }
+
+    @Test func `a text is read whole wherever the pieces end that expat gets`() throws {
+        for shift in 0..<4 {
+            let text = String(repeating: "y", count: shift) + String(repeating: "🔔", count: 20_000)
+            #expect(try events(Array("<a>\(text)</a>".utf8)) == [.start("a"), .text(text), .end])
+        }
+    }
+
     @Test func `an entity is never expanded, nor is its document type read further`() throws {
         var reader = try XMLReader(Array("<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>".utf8))
         do {

@@ -35,10 +35,13 @@ CREATE OR REPLACE FUNCTION carillon.address_in(url text) RETURNS inet
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     RETURN coalesce(substring(url FROM '^https?://[[]([^]]*)]'),
-        substring(url FROM '^https?://([0-9]{1,3}(?:[.][0-9]{1,3}){3})(?:[:/?]|$)'))::inet;
+        substring(url FROM '^https?://((?:0|[1-9][0-9]{0,2})(?:[.](?:0|[1-9][0-9]{0,2})){3})(?:[:/?]|$)'),
+        -- A number, or several, of which some may be octal or hexadecimal: the system would read them as an address.
+        CASE WHEN url ~* '^https?://(?:[^/?:]*[.])?(?:[0-9]+|0x[0-9a-f]*)[.]?(?:[:/?]|$)' THEN '0.0.0.0' END)::inet;
 EXCEPTION
     WHEN invalid_text_representation THEN
         RETURN NULL;  -- not an address, so nobody can connect to it
 END
 $$;
-COMMENT ON FUNCTION carillon.address_in IS 'Internal: returns the address that a URL names; null if it has the name of a host.';
+COMMENT ON FUNCTION carillon.address_in IS
+    'Internal: returns the address that a URL names, 0.0.0.0 if it is not in its usual form; null if it has the name of a host.';

@@ -41,7 +41,7 @@ private struct PyapnsCommand {
     let invocation: Invocation
 
     func run() async throws -> ExitStatus {
-        let (settings, log) = (invocation.settings, invocation.console.log)
+        let settings = invocation.settings
         let host = settings.text(.host) ?? "127.0.0.1"
         let token = try settings.text(.accessToken).map { text throws(UsageError) in try AccessToken(text) }
         guard Address.isLoopback(host) || token != nil else {
@@ -65,34 +65,47 @@ private struct PyapnsCommand {
                 try await SchemaCheck.run(on: connection)
                 try await InstallationCheck.run(on: connection)
             }
-            let database = ServiceDatabase.pyapns(settings.database, loop: loop, log: log)
-            let pyapnsLog = PyapnsLog(log)
-            let service = PyapnsService(
-                database: database,
-                log: pyapnsLog,
-                certificateFolder: settings.text(.certificateFolder),
-                adds: settings.isOn(.addApps),
-                replaces: settings.isOn(.replaceCredentials)
-            )
-            let tokens = token.map {
-                AccessTokenSource($0, path: settings.file(of: .accessToken)) { pyapnsLog.tokenFailed($0) }
+            return try await EventLoop.with(name: "large-calls") {
+                try await serve(at: host, token, on: loop, large: $0)
             }
-            let endpoint = PyapnsEndpoint(service: service, token: tokens, log: pyapnsLog)
-            let server = endpoint.server(host, UInt16(settings.count(.port)))
-            return try await Cleanup.after({
-                server.stop()
-                await database.close()
-            }) {
-                try await invocation.manager.watching(loop) {
-                    try await Interruption.wait(on: loop) {
-                        try server.start()
-                        log.info("Listening for calls of pyapns clients.", ["host": host, "port": server.port])
-                        invocation.manager.tellReady()
-                    }
-                    invocation.manager.tellStopping()
-                    await server.drain(on: loop, within: Self.drainTimeout)
-                    return .done
+        }
+    }
+
+    private func serve(
+        at host: String,
+        _ token: AccessToken?,
+        on loop: EventLoop,
+        large largeLoop: EventLoop
+    ) async throws -> ExitStatus {
+        let (settings, log) = (invocation.settings, invocation.console.log)
+        let database = ServiceDatabase.pyapns(settings.database, loop: loop, log: log)
+        let pyapnsLog = PyapnsLog(log)
+        let service = PyapnsService(
+            database: database,
+            largeCalls: LargeCalls(on: largeLoop),
+            log: pyapnsLog,
+            certificateFolder: settings.text(.certificateFolder),
+            adds: settings.isOn(.addApps),
+            replaces: settings.isOn(.replaceCredentials)
+        )
+        let tokens = token.map {
+            AccessTokenSource($0, path: settings.file(of: .accessToken)) { pyapnsLog.tokenFailed($0) }
+        }
+        let endpoint = PyapnsEndpoint(service: service, token: tokens, log: pyapnsLog)
+        let server = endpoint.server(host, UInt16(settings.count(.port)))
+        return try await Cleanup.after({
+            server.stop()
+            await database.close()
+        }) {
+            try await invocation.manager.watching(loop) {
+                try await Interruption.wait(on: loop) {
+                    try server.start()
+                    log.info("Listening for calls of pyapns clients.", ["host": host, "port": server.port])
+                    invocation.manager.tellReady()
                 }
+                invocation.manager.tellStopping()
+                await server.drain(on: loop, within: Self.drainTimeout)
+                return .done
             }
         }
     }

@@ -14,6 +14,7 @@ struct WorkerEndpoints: Sendable {
 
     func server(at address: Address) -> WebServer {
         let warnings = ClientWarnings(log)
+        let shared = SharedMetrics { await metrics() }
         return WebServer(
             host: address.host,
             port: address.port,
@@ -22,9 +23,7 @@ struct WorkerEndpoints: Sendable {
             routes: [
                 Route(.get, "/livez") { _ in await live() },
                 Route(.get, "/readyz") { _ in ready() },
-                Route(.get, "/metrics") { _ in
-                    Response(text: await metrics().text, contentType: "text/plain; version=0.0.4; charset=utf-8")
-                },
+                Route(.get, "/metrics") { _ in await shared.response() },
             ]
         )
     }

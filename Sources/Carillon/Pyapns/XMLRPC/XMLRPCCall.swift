@@ -19,7 +19,12 @@ struct XMLRPCCall: Equatable, Sendable {
 
 /// The grammar of a call. `XMLReader` has checked that start and end tags match.
 private struct Reader: ~Copyable {
+    /// A value takes more memory than its text may have bytes. 10,000 notifications have fewer than this.
+    private static let maxValues = 300_000
+
     private var xml: XMLReader
+    private var values = 0
+
     init(_ document: [UInt8]) throws(XMLError) { xml = try XMLReader(document) }
 
     mutating func call() throws(XMLError) -> (String, [XMLRPCValue]) {
@@ -47,6 +52,8 @@ private struct Reader: ~Copyable {
 
     /// The rest of a value, after its start tag.
     private mutating func value() throws(XMLError) -> XMLRPCValue {
+        values += 1
+        guard values <= Self.maxValues else { throw error("more than \(Self.maxValues.grouped) values") }
         var text = ""
         while true {
             switch try xml.next() {

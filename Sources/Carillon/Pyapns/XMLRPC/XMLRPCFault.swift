@@ -10,11 +10,14 @@ struct XMLRPCFault: Error, Equatable {
         case refused = 8002
     }
 
+    /// A text may quote what the client sent.
+    private static let longestText = 2000
+
     let code: Code
     let text: String
 
     init(_ code: Code, _ text: String) {
         self.code = code
-        self.text = text
+        self.text = text.utf8.count <= Self.longestText ? text : text.prefix(Self.longestText) + "…"
     }
 }

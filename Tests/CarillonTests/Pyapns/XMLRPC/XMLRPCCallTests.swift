@@ -43,6 +43,19 @@ import Testing
         #expect(throws: XMLRPCFault.self) { try value(text.replacing("%@", with: accents)) }
     }
 
+    @Test func `a call of more values than memory should hold is refused`() throws {
+        func array(_ count: Int) -> String {
+            "<array><data>\(String(repeating: "<value/>", count: count))</data></array>"
+        }
+        #expect(throws: Never.self) { try value(array(299_999)) }
+        let refusal = #expect(throws: XMLRPCFault.self) { try value(array(300_000)) }
+        #expect(refusal?.text.contains("more than 300,000 values") ?? false)
+    }
+
+    @Test func `a fault does not repeat whole what the client sent`() {
+        #expect(XMLRPCFault(.refused, String(repeating: "x", count: 8_000_000)).text.utf8.count < 2100)
+    }
+
     @Test func `the method is read, and so is a call without parameters`() throws {
         #expect(
             try read("<methodCall><methodName> feedback </methodName></methodCall>")
