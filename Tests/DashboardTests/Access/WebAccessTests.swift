@@ -93,9 +93,10 @@ import Testing
         var more = 0
         while await logIn(access, from: "198.51.100.2", "wrong", ("Cookie", String(cookie))) == .wrong { more += 1 }
         #expect(more == Self.limit.atOnce)
-        // Each login of a reader would otherwise bring new guesses at the operators' password.
-        for _ in 0..<100 {
-            let other = access.knownCookie(mayChange: false, for: Self.request()).prefix { $0 != ";" }
+        // Logins from as many addresses would otherwise bring new guesses at the operators' password.
+        for number in 0..<100 {
+            let login = Request(method: "POST", path: "/login", headers: [], peer: "203.0.113.\(number)")
+            let other = access.knownCookie(mayChange: false, for: login).prefix { $0 != ";" }
             while await logIn(access, from: "198.51.100.2", "wrong", ("Cookie", String(other))) == .wrong { more += 1 }
         }
         #expect(more == 20)
@@ -103,6 +104,37 @@ import Testing
         #expect(await logIn(access, from: "198.51.100.1", "wrong", ("Cookie", String(operators))) == .wrong)
         let forged = String(operators.prefix { $0 != "." }) + "." + String(repeating: "0", count: 64)
         #expect(await logIn(access, from: "198.51.100.1", "wrong", ("Cookie", forged)) == .tooMany)
+    }
+
+    @Test(arguments: ["192.0.2.1", "127.0.0.1"])
+    func `whoever logs in as a reader again and again gets no more guesses than with one login`(
+        address: String
+    ) async throws {
+        let rules = WebAccess.Rules(
+            password: DerivedPassword("readers' own"),
+            operatorPassword: DerivedPassword("operators' own")
+        )
+        let access = WebAccess(rules)
+        let login = Request(method: "POST", path: "/login", headers: [], peer: address)
+        var cookies: [String] = []
+        for _ in 0..<14 {
+            guard case .accepted(_, let mayChange) = await logIn(access, from: address, "readers' own") else {
+                Issue.record("a login is refused")
+                return
+            }
+            cookies.append(String(access.knownCookie(mayChange: mayChange, for: login).prefix { $0 != ";" }))
+        }
+        var guesses = 0
+        for cookie in cookies {
+            while await logIn(access, from: address, "wrong", ("Cookie", cookie)) == .wrong { guesses += 1 }
+        }
+        #expect(guesses == Self.limit.atOnce)
+        // They lock out neither the operators' browsers nor those who logged in elsewhere.
+        let elsewhere = Request(method: "POST", path: "/login", headers: [], peer: "192.0.2.2")
+        for (request, mayChange) in [(login, true), (elsewhere, false)] {
+            let other = String(access.knownCookie(mayChange: mayChange, for: request).prefix { $0 != ";" })
+            #expect(await logIn(access, from: address, "wrong", ("Cookie", other)) == .wrong)
+        }
     }
 
     @Test func `a session ends after its lifetime, by logging out, or when there are too many`() {
@@ -153,6 +185,10 @@ import Testing
         #expect(access.refusal(of: Self.request("POST", ("Host", "a"), ("Origin", "https://a"))) == nil)
         for origin in ["http://b", "null", "http://a:1.evil.example", "http://a"] {
             #expect(access.refusal(of: Self.request("POST", ("Host", "a:1"), ("Origin", origin)))?.status == 403)
+        }
+        for (site, status) in [("cross-site", 403), ("same-site", 403), ("same-origin", nil), ("none", nil)] {
+            let request = Self.request("POST", ("Host", "a:1"), ("Sec-Fetch-Site", site))
+            #expect(access.refusal(of: request)?.status == status, "without an origin, \(site)")
         }
     }
 
