@@ -107,7 +107,8 @@ import Testing
         try await database.run(work)
         let home = try await database.number("SELECT database_oid FROM carillon.installation")
         try await TestDatabase.withDemo { copy in
-            try await copy.run("\(work); UPDATE carillon.installation SET database_oid = \(home); SET ROLE carillon_worker")
+            try await copy.run("\(work); UPDATE carillon.installation SET database_oid = \(home)")
+            try await copy.run("SET ROLE carillon_worker")
             #expect(try await Self.claimed(in: copy) == 0)
             #expect(try await copy.number("SELECT count(*) FROM carillon.messages") == 3)
             #expect(try await copy.number("SELECT count(*) FROM carillon.inflight") == 0)

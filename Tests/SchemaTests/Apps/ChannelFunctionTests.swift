@@ -80,7 +80,8 @@ import Testing
     }
 
     /// As behind a pooler that is pointed at it while a worker runs.
-    @Test func `in a copy of the database, no request is taken and no list compared until it is adopted`() async throws {
+    @Test func `in a copy of the database, no request is taken and no list compared until it is adopted`() async throws
+    {
         _ = try await database.value("carillon.request_channel('demo', 0, 'r')")
         try await database.run("UPDATE carillon.installation SET database_oid = database_oid + 1")
         let taken = "SELECT reference FROM carillon.take_channels(10)"

@@ -19,7 +19,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.this_database IS 'Internal: returns the cluster and the database of this session.';
 
--- Each claim of pushes compares this with the row of installation: behind a pooler, each statement may reach another database. It is
+-- Each claim compares this with the row of installation: behind a pooler, each statement may reach another database. It is
 -- immutable, so that the planner computes it once for a prepared claim, which then pays only for reading that row. That is true for
 -- as long as a plan lives: a plan belongs to a session, and a session never changes its database. So no index may use it.
 CREATE OR REPLACE FUNCTION carillon.here() RETURNS text
