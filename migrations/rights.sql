@@ -158,7 +158,7 @@ BEGIN
             ('carillon_worker', '
                 topics_of is_derived_topic push_types app_id apps_of_caller refusal refuse unknown_app list_of_apps use_session_path
                 record_on_behalf wider_role roles_of_all_apps
-                installation_state validity queue_depth depth_precision scheduled_depth next_due
+                here installation_state validity queue_depth depth_precision scheduled_depth next_due
                 take_rate_turn provider_token seconds_to_renewal open_breakers mostly_failed order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace
                 job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages

@@ -18,7 +18,7 @@ actor AppTurns {
         guard await begin(holder) else {
             throw RequestError(
                 status: .serviceUnavailable,
-                detail: "Too many requests of this app wait for each other.",
+                detail: "Earlier requests of this app have taken too long, so this one was not begun.",
                 hint: "Calls of an app are done one after the other: send fewer at once, and try again."
             )
         }

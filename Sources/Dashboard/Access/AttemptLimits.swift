@@ -5,13 +5,14 @@ import Glibc
 
 /// Limits password guesses, so that nobody guesses many passwords, and nobody's guesses keep others from logging in.
 ///
-/// Each address and each browser that has logged in before may guess a few times, and so may all strangers, all known readers and
-/// all known operators together: nobody gets more guesses at the operators' password by logging in as a reader again and again. An
-/// attacker with many addresses uses up the guesses of strangers, but not those of known browsers and of the machine itself.
+/// Each address may guess a few times, and so may the browsers that have logged in from it, as readers or as operators, and all
+/// strangers, all known readers and all known operators together: nobody gets more guesses at the operators' password by logging in
+/// as a reader again and again. An attacker with many addresses uses up the guesses of strangers, but not those of known browsers
+/// and of the machine itself.
 struct AttemptLimits: Sendable {
     /// Whose guess an attempt is.
     enum Source: Hashable, Sendable {
-        /// A browser that has logged in since the start, and with which right.
+        /// The browsers that have logged in since the start from one address, and with which right.
         case known(id: String, mayChange: Bool)
         /// A client on this machine, not through a proxy that says for whom it asks.
         case machine
@@ -53,7 +54,7 @@ struct AttemptLimits: Sendable {
     }
 
     /// - Parameters:
-    ///   - known: The browser, if it has logged in before.
+    ///   - known: Where the browser has logged in before, and with which right; nil if it has not.
     ///   - proxy: The proxy that is trusted to name its clients.
     static func source(of request: Request, known: (id: String, mayChange: Bool)?, proxy: ProxyTrust?) -> Source {
         if let known { return .known(id: known.id, mayChange: known.mayChange) }

@@ -97,9 +97,14 @@ package final class WebAccess: Sendable {
                     )
             }
         }
-        guard request.method == "POST", let origin = request.header("Origin") else { return nil }
+        guard request.method == "POST" else { return nil }
         let isOwn =
-            if let proxy { proxy.isOwn(origin, of: request) } else { HostName.isOrigin(origin, of: host) }
+            if let origin = request.header("Origin") {
+                proxy?.isOwn(origin, of: request) ?? HostName.isOrigin(origin, of: host)
+            } else {
+                // Programs send neither.
+                !["cross-site", "same-site"].contains(request.header("Sec-Fetch-Site"))
+            }
         return isOwn
             ? nil
             : ("Forms of other sites are refused.", "Send the form from a page of this dashboard, or without Origin.")
@@ -215,14 +220,17 @@ package final class WebAccess: Sendable {
             + attributes(for: request, seconds: id == nil ? 0 : SessionTable.lifetime.components.seconds)
     }
 
-    /// The value of `Set-Cookie` that lets a browser log in again even if strangers have used up all attempts.
+    /// The value of `Set-Cookie` that lets a browser log in again even if strangers have used up all attempts. All cookies that an
+    /// address has got for one right have the same id, so logging in again brings no new guesses.
     func knownCookie(mayChange: Bool, for request: Request) -> String {
-        let id = knownBrowser(request).flatMap { $0.mayChange == mayChange ? $0.id : nil } ?? Self.randomID()
+        let id =
+            knownBrowser(request).flatMap { $0.mayChange == mayChange ? $0.id : nil }
+            ?? digest("known from", "\(source(of: request))")
         return "\(Self.knownCookie)=\(id).\(sealOfKnown(id, mayChange: mayChange))"
             + attributes(for: request, seconds: Self.knownSeconds)
     }
 
-    /// The browser that sent the request, if it has logged in since the start.
+    /// Where the browser that sent the request has logged in since the start, and with which right.
     private func knownBrowser(_ request: Request) -> (id: String, mayChange: Bool)? {
         guard let parts = request.cookie(Self.knownCookie)?.split(separator: "."), parts.count == 2 else { return nil }
         let id = String(parts[0])

@@ -188,7 +188,7 @@ package actor ServiceDatabase {
         guard !mayRun else { return }
         throw PostgresError(
             .busy,
-            "PostgreSQL is busy with earlier requests, so this one was not sent to it.",
+            "PostgreSQL has taken too long for earlier requests, so this one was not sent to it.",
             hint: "Try again in a moment. pg_stat_activity shows what the sessions of '\(application)' are waiting for."
         )
     }

@@ -3,7 +3,7 @@ package import CarillonPostgres
 /// The claim: it moves rows of a lane from `messages` into one row of `inflight`, and returns them.
 ///
 /// It takes the first rows whose pushes fit together, and names the first row that does not fit. A worker without a row in
-/// `workers` gets nothing.
+/// `workers` gets nothing, nor does anybody in a copy of the database.
 ///
 /// This is a statement and not a function of the schema: the result of a function could not get a column while workers of the
 /// version before call it, and PostgreSQL would copy each row once more.
@@ -75,10 +75,17 @@ package enum ClaimStatement {
             \(pushes) AS pushes
         FROM carillon.messages s
         WHERE s.app_id = $1 AND s.lane = $2 AND s.id >= $3
+            AND \(isInstalledHere)
             AND EXISTS (SELECT FROM carillon.workers w WHERE w.id = $4 AND \(asynchronousCommit))
             AND (s.lost_claims < carillon.quarantine_from()
                 OR NOT EXISTS (SELECT FROM carillon.inflight f WHERE f.worker_id = $4 AND f.quarantined))
         ORDER BY s.id LIMIT $5 FOR UPDATE OF s SKIP LOCKED
+        """
+
+    /// A pooler that is pointed at a copy gets there with the next statement, and the copy has the worker's row too. The planner
+    /// computes `here()`, so a prepared claim reads only the row of `installation`.
+    private static let isInstalledHere = """
+        EXISTS (SELECT FROM carillon.installation i WHERE i.system_identifier || '/' || i.database_oid = carillon.here())
         """
 
     /// Safe: a crash that undoes the claim also undoes every settlement of it.

@@ -9,102 +9,6 @@ import Testing
     private static let start = MonotonicInstant.now
     private static let limit = AttemptLimit()
 
-    @Test func `a few guesses are allowed at once, and then one every interval`() {
-        var limit = AttemptLimit()
-        var allowed: [Bool] = []
-        func attempt(_ times: Int = 1, after time: Duration) {
-            for _ in 0..<times { allowed.append(limit.attempt(at: Self.start + time)) }
-        }
-        attempt(Self.limit.atOnce + 1, after: .zero)
-        #expect(allowed == Array(repeating: true, count: Self.limit.atOnce) + [false])
-        allowed = []
-        attempt(after: Self.limit.interval - Duration.milliseconds(1))
-        attempt(2, after: Self.limit.interval)
-        #expect(allowed == [false, true, false])
-        allowed = []
-        attempt(Self.limit.atOnce + 1, after: Self.limit.interval * 100)
-        #expect(allowed == Array(repeating: true, count: Self.limit.atOnce) + [false])
-        limit.succeeded()
-        allowed = []
-        attempt(after: Self.limit.interval * 100)
-        #expect(allowed == [true])
-    }
-
-    @Test func `a right password gives back its own attempt, and no guess`() {
-        var limit = AttemptLimit()
-        var allowed: [Bool] = []
-        for _ in 1..<Self.limit.atOnce {
-            allowed.append(limit.attempt(at: Self.start))
-            // Who knows one password may guess another.
-            allowed.append(limit.attempt(at: Self.start))
-            limit.succeeded()
-        }
-        for _ in 1...2 { allowed.append(limit.attempt(at: Self.start)) }
-        #expect(allowed == Array(repeating: true, count: 2 * Self.limit.atOnce - 1) + [false])
-    }
-
-    private func logIn(
-        _ access: WebAccess,
-        from peer: String,
-        _ password: String = "wrong",
-        _ headers: (String, String)...
-    ) async -> WebAccess.LogIn {
-        let request = Request(method: "POST", path: "/login", headers: headers.map { ($0.0, $0.1) }, peer: peer)
-        return await access.logIn(request, with: password, at: Self.start)
-    }
-
-    /// Uses up the attempts of an address.
-    private func guess(_ access: WebAccess, from peer: String, _ headers: (String, String)...) async {
-        let request = Request(method: "POST", path: "/login", headers: headers.map { ($0.0, $0.1) }, peer: peer)
-        while await access.logIn(request, with: "wrong", at: Self.start) == .wrong {}
-    }
-
-    @Test func `guesses from one IP address do not block logins from others`() async {
-        let access = WebAccess(WebAccess.Rules(password: DerivedPassword("password")))
-        await guess(access, from: "192.0.2.1")
-        #expect(await logIn(access, from: "192.0.2.1", "password") == .tooMany)
-        #expect(await logIn(access, from: "192.0.2.2") == .wrong)
-        // Addresses that one person may have count as one, however they are written.
-        await guess(access, from: "2001:db8::1")
-        #expect(await logIn(access, from: "2001:db8:0:0:ffff::2") == .tooMany)
-        #expect(await logIn(access, from: "2001:db8:0:1::") == .wrong)
-    }
-
-    @Test
-    func `guesses from many addresses lock out neither this machine nor a browser that has logged in`() async throws {
-        let rules = WebAccess.Rules(
-            password: DerivedPassword("readers' own"),
-            operatorPassword: DerivedPassword("operators' own")
-        )
-        let access = WebAccess(rules)
-        var guesses = 0
-        for number in 0..<200 {
-            if await logIn(access, from: "192.0.2.\(number)") == .wrong { guesses += 1 }
-        }
-        #expect(guesses == 20)
-        #expect(await logIn(access, from: "198.51.100.1", "readers' own") == .tooMany)
-        guard case .accepted(_, let mayChange) = await logIn(access, from: "127.0.0.1", "readers' own") else {
-            Issue.record("this machine is refused")
-            return
-        }
-        let cookie = try #require(
-            access.knownCookie(mayChange: mayChange, for: Self.request()).split(separator: ";").first
-        )
-        var more = 0
-        while await logIn(access, from: "198.51.100.2", "wrong", ("Cookie", String(cookie))) == .wrong { more += 1 }
-        #expect(more == Self.limit.atOnce)
-        // Each login of a reader would otherwise bring new guesses at the operators' password.
-        for _ in 0..<100 {
-            let other = access.knownCookie(mayChange: false, for: Self.request()).prefix { $0 != ";" }
-            while await logIn(access, from: "198.51.100.2", "wrong", ("Cookie", String(other))) == .wrong { more += 1 }
-        }
-        #expect(more == 20)
-        let operators = access.knownCookie(mayChange: true, for: Self.request()).prefix { $0 != ";" }
-        #expect(await logIn(access, from: "198.51.100.1", "wrong", ("Cookie", String(operators))) == .wrong)
-        let forged = String(operators.prefix { $0 != "." }) + "." + String(repeating: "0", count: 64)
-        #expect(await logIn(access, from: "198.51.100.1", "wrong", ("Cookie", forged)) == .tooMany)
-    }
-
     @Test func `a session ends after its lifetime, by logging out, or when there are too many`() {
         var table = SessionTable()
         table.add("a", at: Self.start)
@@ -153,6 +57,10 @@ import Testing
         #expect(access.refusal(of: Self.request("POST", ("Host", "a"), ("Origin", "https://a"))) == nil)
         for origin in ["http://b", "null", "http://a:1.evil.example", "http://a"] {
             #expect(access.refusal(of: Self.request("POST", ("Host", "a:1"), ("Origin", origin)))?.status == 403)
+        }
+        for (site, status) in [("cross-site", 403), ("same-site", 403), ("same-origin", nil), ("none", nil)] {
+            let request = Self.request("POST", ("Host", "a:1"), ("Sec-Fetch-Site", site))
+            #expect(access.refusal(of: request)?.status == status, "without an origin, \(site)")
         }
     }
 

@@ -179,7 +179,7 @@ import Testing
     private static let vitalRights = [
         VitalRight("SELECT ON carillon.schema_migrations", .toStart),
         .init("SELECT ON carillon.schema_routines", .toStart),
-        .init("SELECT ON carillon.installation", .toStart), .init("INSERT ON carillon.workers", .toStart),
+        .init("SELECT ON carillon.installation", .toDoEither), .init("INSERT ON carillon.workers", .toStart),
         .init("EXECUTE ON ROUTINE carillon.installation_fault", .toStart),
         .init("EXECUTE ON ROUTINE carillon.installation_state", .toGoOn), .init("UPDATE ON carillon.workers", .toGoOn),
         .init("SELECT ON carillon.certificates", .toGoOn), .init("DELETE ON carillon.inflight", .toGoOn),

@@ -123,8 +123,8 @@ import Testing
         ],
         "carillon_worker": [
             "maintain_step", "default_partition_rows", "queue_depth", "scheduled_depth", "next_due", "find_cancelled",
-            "as_reaper", "apps_of_caller", "record_on_behalf", "installation_state", "claim_webhooks", "webhook_batch",
-            "settle_webhook", "seconds_to_webhook", "untaken_depth", "store_metrics",
+            "as_reaper", "apps_of_caller", "record_on_behalf", "here", "installation_state", "claim_webhooks",
+            "webhook_batch", "settle_webhook", "seconds_to_webhook", "untaken_depth", "store_metrics",
         ],
     ]
 

@@ -87,4 +87,35 @@ import Testing
         let plan = try await database.plan(claim, "ANALYZE, COSTS off, TIMING off, SUMMARY off")
         #expect(plan.contains("WindowAgg (never executed)") == allFit, "\(plan)")
     }
+
+    private static func claimed(in database: TestDatabase) async throws -> Int {
+        let plan = ClaimPlan(lane: Lane(app: 1, number: 1), depth: .deep, floor: 0, rows: 10, pushes: 10)
+        let parameters = ClaimStatement.parameters(plan, worker: 1, maxBytes: 100_000)
+        return try await database.connection.query(ClaimStatement.statement, parameters) { rows in
+            try rows.indices.count { try !rows.isNull($0, "tokens") }
+        }
+    }
+
+    /// As when a pooler is pointed at a restored backup. The worker lived when that was made, so the copy has its row.
+    @Test func `a claim takes nothing in a copy of the database until that is adopted, and all in the original`()
+        async throws
+    {
+        let work = """
+            \(Self.worker);
+            INSERT INTO carillon.messages (app_id, tokens, payload) SELECT 1, '{aa}', '{}' FROM generate_series(1, 3)
+            """
+        try await database.run(work)
+        let home = try await database.number("SELECT database_oid FROM carillon.installation")
+        try await TestDatabase.withDemo { copy in
+            try await copy.run("\(work); UPDATE carillon.installation SET database_oid = \(home)")
+            try await copy.run("SET ROLE carillon_worker")
+            #expect(try await Self.claimed(in: copy) == 0)
+            #expect(try await copy.number("SELECT count(*) FROM carillon.messages") == 3)
+            #expect(try await copy.number("SELECT count(*) FROM carillon.inflight") == 0)
+            try await copy.run("RESET ROLE; SELECT carillon.adopt(); \(Self.worker); SET ROLE carillon_worker")
+            #expect(try await Self.claimed(in: copy) == 3)
+        }
+        try await database.run("SET ROLE carillon_worker")
+        #expect(try await Self.claimed(in: database) == 3)
+    }
 }

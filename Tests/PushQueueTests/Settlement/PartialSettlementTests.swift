@@ -104,6 +104,30 @@ import Testing
         #expect(try await database.rows("SELECT origin, tokens, attempt FROM carillon.scheduled") == ["(1,{bb},2)"])
     }
 
+    /// As when a pooler is pointed at a restored backup. The worker lived when that was made, so the copy has its row.
+    @Test func `a settlement that reaches a copy of the database fails there, and is then written to the original`()
+        async throws
+    {
+        try await withClaim { database, claim in
+            let home = try await database.number("SELECT database_oid FROM carillon.installation")
+            let first = settlement(claim, fast)
+            try await TestDatabase.withDemo { copy in
+                try await copy.run(
+                    """
+                    INSERT INTO carillon.workers (name, lease_until) VALUES ('one', now() + interval '1 hour');
+                    UPDATE carillon.installation SET database_oid = \(home); SET ROLE carillon_worker
+                    """
+                )
+                let error = await #expect(throws: PostgresError.self) {
+                    _ = try await write(first, of: claim, settlementNumber: 0, in: copy)
+                }
+                #expect(error?.isTransient == true && error?.message.contains("this database is a copy") == true)
+            }
+            #expect(try await write(first, of: claim, settlementNumber: 0, in: database) == .written)
+            try await checkFirstPart(in: database)
+        }
+    }
+
     @Test func `the second part settles the rest, once`() async throws {
         try await withClaim { database, claim in
             _ = try await write(settlement(claim, fast), of: claim, settlementNumber: 0, in: database)

@@ -79,6 +79,21 @@ import Testing
         #expect(try await database.rows(taken) == ["(r,late,t,2)"])
     }
 
+    /// As behind a pooler that is pointed at it while a worker runs.
+    @Test func `in a copy of the database, no request is taken and no list compared until it is adopted`() async throws
+    {
+        _ = try await database.value("carillon.request_channel('demo', 0, 'r')")
+        try await database.run("UPDATE carillon.installation SET database_oid = database_oid + 1")
+        let taken = "SELECT reference FROM carillon.take_channels(10)"
+        #expect(try await database.rows(taken) == [])
+        let listed = "SELECT channel_id, state FROM carillon.channels_listed(1, '{other}', now()) ORDER BY state"
+        let error = await #expect(throws: PostgresError.self) { _ = try await database.rows(listed) }
+        #expect(error?.sqlState == "55000" && error?.message.contains("this database is a copy") == true)
+        try await database.run("SELECT carillon.adopt()")
+        #expect(try await database.rows(taken) == ["(r)"])
+        #expect(try await database.rows(listed) == ["(,requested)", "(other,unknown)"])
+    }
+
     @Test func `Apple's list tells what is missing and what is unknown`() async throws {
         try await ready(database)
         let listed =

@@ -225,6 +225,7 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
         SELECT c.app_id, c.reference FROM carillon.channels c JOIN carillon.apps a ON a.id = c.app_id
         WHERE c.state IN ('requested', 'removing') AND c.next_attempt_at <= now() AND NOT a.paused
             AND c.app_id <> ALL (skipped)
+            AND EXISTS (SELECT FROM carillon.installation i WHERE i.system_identifier || '/' || i.database_oid = carillon.here())
         ORDER BY c.next_attempt_at LIMIT max_rows FOR UPDATE OF c SKIP LOCKED)
     UPDATE carillon.channels c SET attempts = c.attempts + 1, request_is_open = true, next_attempt_at = now() + interval '1 minute'
     FROM due d WHERE c.app_id = d.app_id AND c.reference = d.reference
@@ -302,12 +303,14 @@ $$;
 COMMENT ON FUNCTION carillon.channels_refused IS
     'Internal: marks a channel as missing when Apple has refused an update because it does not know the channel.';
 
--- A channel recorded after `listed_at` may be missing from the list.
+-- A channel recorded after `listed_at` may be missing from the list. In a copy of the database, many would be: unknown ones may be
+-- removed at Apple.
 CREATE OR REPLACE FUNCTION carillon.channels_listed(app integer, listed text[], listed_at timestamptz) RETURNS TABLE (
     channel_id text, reference text, state text, is_ours boolean, first_seen_at timestamptz
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
+    PERFORM carillon.check_installation();
     UPDATE carillon.channels c SET state = 'missing', last_error = 'Apple no longer has this channel.'
     WHERE c.app_id = app AND c.state = 'ready' AND c.channel_id <> ALL (listed)
         AND coalesce(c.created_at, c.requested_at) < listed_at;

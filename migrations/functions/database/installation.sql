@@ -1,6 +1,6 @@
 -- Where an installation lives. A copy of a database, such as a restored backup, has the jobs of the original too, and must not send
 -- them again. So workers, feedback passes and enqueueing over HTTP first check that this database is the one that the installation
--- has recorded; `carillon adopt` records the present one.
+-- has recorded, and so does each claim; `carillon adopt` records the present one.
 --
 -- A standby has the system identifier of its primary, so it can send after its promotion. A clone of a disk has it too: it can be
 -- told from the original only by a name, which the owner of the schema gives to the installation, and the sessions of its programs
@@ -18,6 +18,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.this_database IS 'Internal: returns the cluster and the database of this session.';
+
+-- Each claim compares this with the row of installation: behind a pooler, each statement may reach another database. It is
+-- immutable, so that the planner computes it once for a prepared claim, which then pays only for reading that row. That is true for
+-- as long as a plan lives: a plan belongs to a session, and a session never changes its database. So no index may use it.
+CREATE OR REPLACE FUNCTION carillon.here() RETURNS text
+LANGUAGE sql IMMUTABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT d.system_identifier || '/' || d.database_oid FROM carillon.this_database() AS d
+$$;
+COMMENT ON FUNCTION carillon.here IS 'Internal: returns the cluster and the database of this session as one text.';
 
 CREATE OR REPLACE FUNCTION carillon.installation_fault() RETURNS text
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$

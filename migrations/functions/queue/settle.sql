@@ -14,16 +14,26 @@
 -- why_unsettled() returns 'lost' if another worker has taken the claim over. It returns 'before' if an earlier call settled the
 -- claim but its answer was lost. That must be so if the worker still has its row of workers, or if the claim still has its row of
 -- inflight: nothing can then have been taken over.
+--
+-- In a copy of the database, to which a pooler may lead, it fails like a server that is not ready: the worker asks again, and by
+-- then may have reached the original, which has the claim.
 CREATE OR REPLACE FUNCTION carillon.why_unsettled(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint
 ) RETURNS text
-LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT CASE WHEN EXISTS (SELECT FROM carillon.workers w WHERE w.id = why_unsettled.worker)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    fault CONSTANT text := carillon.installation_fault();
+BEGIN
+    IF fault IS NOT NULL THEN
+        RAISE cannot_connect_now USING MESSAGE = fault;
+    END IF;
+    RETURN CASE WHEN EXISTS (SELECT FROM carillon.workers w WHERE w.id = why_unsettled.worker)
         OR EXISTS (
             SELECT FROM carillon.inflight f
             WHERE f.app_id = why_unsettled.app AND f.id = claim AND f.worker_id = why_unsettled.worker
                 AND f.claimed_at = claimed AND f.settlements > settlement_number)
-        THEN 'before' ELSE 'lost' END
+        THEN 'before' ELSE 'lost' END;
+END
 $$;
 COMMENT ON FUNCTION carillon.why_unsettled IS 'Internal: returns why a claim could not be settled: before or lost.';
 
