@@ -1,8 +1,8 @@
 import CarillonIO
 
 /// How long a list may take: each silence of its gateway, and all of it. Neither a gateway that sends a byte now and then nor one that
-/// sends without an end can hold up the other lists for longer. Of the reader's own time for a piece, a second counts at most: while
-/// it waits for its database, a gateway is not to blame.
+/// sends without an end can hold up the other lists for longer. The reader's own time for a piece counts as a second at most, because
+/// no gateway is to blame while the database is awaited.
 struct SilenceAllowance {
     static let total = Duration.seconds(120)
     private static let longestWork = Duration.seconds(1)
