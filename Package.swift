@@ -58,6 +58,9 @@ let package = Package(
         c("CCURL", "libcurl", "libcurl4-openssl-dev"),
         c("CMicroHTTP", "libmicrohttpd", "libmicrohttpd-dev"),
 
+        // The files of migrations/, which the program carries inside. Swift would compile literals of their bytes for minutes.
+        .target(name: "CarillonCMigrations", path: "Sources/CMigrations"),
+
         // What needs nothing.
         .target(name: "CarillonText", path: "Sources/Text", swiftSettings: domain),
 
@@ -78,9 +81,8 @@ let package = Package(
         ),
         .target(
             name: "CarillonSchema",
-            dependencies: ["CarillonIO", "CarillonPostgres", "CarillonText"],
+            dependencies: ["CarillonCMigrations", "CarillonIO", "CarillonPostgres", "CarillonText"],
             path: "Sources/Schema",
-            resources: [.embedInCode("Migrations/sql")],  // a link to migrations/: the program carries them inside
             swiftSettings: domain
         ),
         .target(

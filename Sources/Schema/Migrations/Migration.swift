@@ -10,17 +10,19 @@ package struct Migration: Sendable, Identifiable, Equatable, CustomStringConvert
     package var id: Int { version }
 
     /// As its files are named, "0003_queue".
-    package var title: String {
-        let digits = String(version)
-        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "_" + name
-    }
+    package var title: String { Self.title(version, name) }
 
     package var description: String { title }
 
-    init(_ version: Int, _ name: String, up: [UInt8], down: [UInt8]) {
+    init(_ version: Int, _ name: String, up: String, down: String) {
         self.version = version
         self.name = name
-        self.up = String(decoding: up, as: UTF8.self)
-        self.down = String(decoding: down, as: UTF8.self)
+        self.up = up
+        self.down = down
+    }
+
+    static func title(_ version: Int, _ name: String) -> String {
+        let digits = String(version)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "_" + name
     }
 }

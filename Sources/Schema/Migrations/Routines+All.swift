@@ -1,104 +1,26 @@
-private typealias Files = PackageResources
+import CarillonCMigrations
 
 extension Routines {
-    /// Every file, in the order in which they are applied. The build calls `migrations/functions/queue/settle.sql`
-    /// `settle_sql`, so that no two files have the same name, whatever their folders.
+    /// Of this program, in the order of `Sources/CMigrations/files.c`.
     package static let current = Routines(
         of: .current,
-        functions: [
-            File("functions/apps/api_tokens.sql", Files.api_tokens_sql),
-            File("functions/apps/apps.sql", Files.apps_sql),
-            File("functions/apps/call_with_token.sql", Files.call_with_token_sql),
-            File("functions/apps/channels.sql", Files.channels_sql),
-            File("functions/apps/credential_input.sql", Files.credential_input_sql),
-            File("functions/apps/open_breakers.sql", Files.open_breakers_sql),
-            File("functions/apps/provider_token.sql", Files.provider_token_sql),
-            File("functions/apps/store_metrics.sql", Files.store_metrics_sql),
-            File("functions/apps/validity.sql", Files.validity_sql),
-            File("functions/database/audit.sql", Files.audit_sql),
-            File("functions/database/compression.sql", Files.compression_sql),
-            File("functions/database/installation.sql", Files.installation_sql),
-            File("functions/database/isolation.sql", Files.isolation_sql),
-            File("functions/database/lock_tables.sql", Files.lock_tables_sql),
-            File("functions/database/maintain.sql", Files.maintain_sql),
-            File("functions/database/partitions.sql", Files.partitions_sql),
-            File("functions/database/recorded_rights.sql", Files.recorded_rights_sql),
-            File("functions/database/refusal.sql", Files.refusal_sql),
-            File("functions/database/session_path.sql", Files.session_path_sql),
-            File("functions/enqueue/bodies.sql", Files.bodies_sql),
-            File("functions/enqueue/check_arguments.sql", Files.check_arguments_sql),
-            File("functions/enqueue/dedupe.sql", Files.dedupe_sql),
-            File("functions/enqueue/draft.sql", Files.draft_sql),
-            File("functions/enqueue/enqueue.sql", Files.enqueue_sql),
-            File("functions/enqueue/ignored.sql", Files.ignored_sql),
-            File("functions/enqueue/json.sql", Files.json_sql),
-            File("functions/enqueue/local_time.sql", Files.local_time_sql),
-            File("functions/enqueue/message_of_json.sql", Files.message_of_json_sql),
-            File("functions/enqueue/plain.sql", Files.plain_sql),
-            File("functions/enqueue/push.sql", Files.push_sql),
-            File("functions/enqueue/push_types.sql", Files.push_types_sql),
-            File("functions/enqueue/submit.sql", Files.submit_sql),
-            File("functions/enqueue/submit_activity.sql", Files.submit_activity_sql),
-            File("functions/enqueue/submit_media.sql", Files.submit_media_sql),
-            File("functions/enqueue/submit_publication.sql", Files.submit_publication_sql),
-            File("functions/events/note_events.sql", Files.note_events_sql),
-            File("functions/events/peek_events.sql", Files.peek_events_sql),
-            File("functions/events/public_addresses.sql", Files.public_addresses_sql),
-            File("functions/events/subscribe.sql", Files.subscribe_sql),
-            File("functions/events/take_events.sql", Files.take_events_sql),
-            File("functions/events/webhooks.sql", Files.webhooks_sql),
-            File("functions/messages/broadcast_progress.sql", Files.broadcast_progress_sql),
-            File("functions/messages/cancel.sql", Files.cancel_sql),
-            File("functions/messages/cancel_found.sql", Files.cancel_found_sql),
-            File("functions/messages/dashboard.sql", Files.dashboard_sql),
-            File("functions/messages/find_messages.sql", Files.find_messages_sql),
-            File("functions/messages/forget.sql", Files.forget_sql),
-            File("functions/messages/message_status.sql", Files.message_status_sql),
-            File("functions/messages/requeue.sql", Files.requeue_sql),
-            File("functions/messages/requeue_batch.sql", Files.requeue_batch_sql),
-            File("functions/messages/search.sql", Files.search_sql),
-            File("functions/messages/stop_tokens.sql", Files.stop_tokens_sql),
-            File("functions/messages/trace.sql", Files.trace_sql),
-            File("functions/messages/trace_message.sql", Files.trace_message_sql),
-            File("functions/move/arrive.sql", Files.arrive_sql),
-            File("functions/move/leave.sql", Files.leave_sql),
-            File("functions/move/moves.sql", Files.moves_sql),
-            File("functions/queue/end_messages.sql", Files.end_messages_sql),
-            File("functions/queue/environments.sql", Files.environments_sql),
-            File("functions/queue/fail_jobs.sql", Files.fail_jobs_sql),
-            File("functions/queue/find_cancelled.sql", Files.find_cancelled_sql),
-            File("functions/queue/job.sql", Files.job_sql),
-            File("functions/queue/order_updates.sql", Files.order_updates_sql),
-            File("functions/queue/pace_devices.sql", Files.pace_devices_sql),
-            File("functions/queue/promote.sql", Files.promote_sql),
-            File("functions/queue/record_ended.sql", Files.record_ended_sql),
-            File("functions/queue/release.sql", Files.release_sql),
-            File("functions/queue/return_jobs.sql", Files.return_jobs_sql),
-            File("functions/queue/sent_pushes.sql", Files.sent_pushes_sql),
-            File("functions/queue/settle.sql", Files.settle_sql),
-            File("functions/queue/sleep.sql", Files.sleep_sql),
-            File("functions/queue/split.sql", Files.split_sql),
-            File("functions/queue/stops.sql", Files.stops_sql),
-            File("functions/queue/take_over.sql", Files.take_over_sql),
-            File("functions/queue/take_rate_turn.sql", Files.take_rate_turn_sql),
-            File("functions/queue/withdraw.sql", Files.withdraw_sql),
-            File("functions/tokens/audience.sql", Files.audience_sql),
-            File("functions/tokens/details.sql", Files.details_sql),
-            File("functions/tokens/reap.sql", Files.reap_sql),
-            File("functions/tokens/reap_watched.sql", Files.reap_watched_sql),
-            File("functions/tokens/tokens.sql", Files.tokens_sql),
-            File("functions/tokens/watch_tokens.sql", Files.watch_tokens_sql),
-        ],
-        // A view stands after those that it reads.
-        views: [
-            File("views/pending.sql", Files.pending_sql),
-            File("views/held_apps.sql", Files.held_apps_sql),
-            File("views/app_status.sql", Files.app_status_sql),
-            File("views/worker_status.sql", Files.worker_status_sql),
-            File("views/consumers.sql", Files.consumers_sql),
-            File("views/webhook_status.sql", Files.webhook_status_sql),
-            File("views/delivery_metrics.sql", Files.delivery_metrics_sql),
-        ],
-        rights: File("rights.sql", Files.rights_sql)
+        functions: File.all.filter { $0.path.hasPrefix("functions/") },
+        views: File.all.filter { $0.path.hasPrefix("views/") },
+        rights: .at("rights.sql")
     )
+}
+
+extension Routines.File {
+    /// All of `migrations/`, with and without a number.
+    fileprivate static let all: [Self] = {
+        let files = unsafe UnsafeBufferPointer(start: cmigrations_files(), count: cmigrations_count())
+        return unsafe files.map { unsafe Self(String(cString: $0.path), String(cString: $0.text)) }
+    }()
+
+    static func at(_ path: String) -> Self {
+        guard let file = all.first(where: { $0.path == path }) else {
+            preconditionFailure("Sources/CMigrations/files.c does not list \(path).")
+        }
+        return file
+    }
 }

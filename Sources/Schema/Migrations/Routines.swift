@@ -14,8 +14,6 @@ package struct Routines: Sendable {
             self.path = path
             self.text = text
         }
-
-        init(_ path: String, _ bytes: [UInt8]) { self.init(path, String(decoding: bytes, as: UTF8.self)) }
     }
 
     package let release: Release

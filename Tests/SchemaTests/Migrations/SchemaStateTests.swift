@@ -5,7 +5,7 @@ import Testing
 
 /// What is to be done with a schema, decided without a database.
 @Suite struct SchemaStateTests {
-    private static let known = (1...3).map { Migration($0, "step\($0)", up: Array("up \($0)".utf8), down: []) }
+    private static let known = (1...3).map { Migration($0, "step\($0)", up: "up \($0)", down: "") }
     private static let checksums = [1: "one", 2: "two", 3: "three"]
 
     private static func state(_ records: [SchemaState.Record]?) -> SchemaState {
