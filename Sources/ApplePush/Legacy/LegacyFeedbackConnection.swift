@@ -143,7 +143,7 @@ actor LegacyFeedbackConnection: LegacyFeedbackSource {
     /// What of the list no caller gets.
     private var leftOut: String? {
         guard tuples.tooLong > 0 else { return nil }
-        return "\(tuples.tooLong) of its tokens have more than \(LegacyFeedbackTuples.longestToken) bytes, and were left "
-            + "out."
+        return
+            "\(tuples.tooLong) of its tokens have more than \(LegacyFeedbackTuples.longestToken) bytes, and were left out."
     }
 }

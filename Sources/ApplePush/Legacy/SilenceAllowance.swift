@@ -12,7 +12,7 @@ struct SilenceAllowance {
     /// When the last wait ended.
     private var waitedUntil: MonotonicInstant?
 
-    init(each: Duration, total: Duration = total) {
+    init(each: Duration, total: Duration = Self.total) {
         self.each = each
         left = total
     }
