@@ -34,7 +34,8 @@ struct PushFates {
                         of: job,
                         outcomes,
                         credentialWorks: isOtherAccepted,
-                        maxAttempts: last
+                        maxAttempts: last,
+                        triesOtherEnvironment: false
                     )
                     add(sorted, isHeld: Hold(outcomes) != nil)
                 }
