@@ -111,7 +111,7 @@ extension ModelTables {
             step.expired = Int(job.expired)
             step.failed += Int(job.refused)
             for push in writing.claim.jobs.refusedPushes where push.job == place {
-                tokens.append((String(decoding: writing.claim.jobs.texts[push.token.range], as: UTF8.self), 0))
+                tokens.append((String(decoding: writing.claim.jobs.batch.bytes[push.token.range], as: UTF8.self), 0))
             }
         }
         for (token, status) in tokens {
@@ -178,7 +178,7 @@ extension ModelTables {
             switch failure.token {
             case .push(let place): jobs.batch.token(of: Int(place))
             case .refused(let place):
-                String(decoding: jobs.texts[jobs.refusedPushes[Int(place)].token.range], as: UTF8.self)
+                String(decoding: jobs.batch.bytes[jobs.refusedPushes[Int(place)].token.range], as: UTF8.self)
             }
         return ModelFailure(
             message: job.message,
