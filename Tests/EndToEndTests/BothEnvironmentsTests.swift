@@ -30,7 +30,7 @@ import Testing
                 )
                 try await body(
                     queue,
-                    { try await $0.receivedRequests().map { "\($0.token.prefix(2)) \($0.status ?? 0)" }.sorted() },
+                    { await $0.receivedRequests().map { "\($0.token.prefix(2)) \($0.status ?? 0)" }.sorted() },
                     [own, other]
                 )
             }
