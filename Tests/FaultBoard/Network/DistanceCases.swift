@@ -86,7 +86,7 @@ import Testing
             }
             guard frame.direction == .up, frame.frame.isHeaders else { return [.pass] }
             return [.pass, .say(FrameBytes.windowUpdate(frame.frame.stream, 4_096))]
-        } then: { _, worker, relay in
+        } then: { _, worker, relay async throws in
             #expect(try await worker.unknownOutcomes == 0)
             #expect(relay.connections <= 4)
         }

@@ -54,7 +54,7 @@ import Testing
             let piece = FrameBytes.data(frame.frame.stream, [UInt8](repeating: 120, count: 16_384))
             return [.say(FrameBytes.headers(frame.frame.stream, [(":status", "200")]))]
                 + (0..<64).map { _ in .say(piece) }
-        } then: { _, worker, _ in
+        } then: { _, worker, _ async throws in
             #expect(try await worker.unknownOutcomes == 0)
             // A busy worker may open a second one beside it.
             let ends = try await worker.ends()

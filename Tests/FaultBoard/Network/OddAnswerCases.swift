@@ -82,7 +82,7 @@ import Testing
             case 2: return [head, .say(FrameBytes.data(stream, [120]))]
             default: return [head]
             }
-        } then: { scene, worker, _ in
+        } then: { scene, worker, _ async throws in
             #expect(try await worker.unknownOutcomes == 0)
             #expect(scene.record.requests == 2000)
             #expect(odd.load(ordering: .relaxed) >= 100)

@@ -41,7 +41,7 @@ import Testing
                 return [.pass, .say(FrameBytes.goAway(last: last))]
             default: return [.pass]
             }
-        } then: { _, worker, relay in
+        } then: { _, worker, relay async throws in
             #expect(try await worker.unknownOutcomes == 0)
             #expect(relay.connections > 5)
         }
@@ -101,7 +101,7 @@ import Testing
             guard frame.frame.isHeaders else { return [] }
             refused.withLock { _ = $0.insert(stream) }
             return [.say(FrameBytes.reset(stream, 7))]
-        } then: { scene, worker, _ in
+        } then: { scene, worker, _ async throws in
             #expect(try await worker.unknownOutcomes == 0)
             #expect(refused.withLock { $0.count } > 500)
             let attempts = try await scene.client.number("SELECT max(r.attempts) FROM carillon.results r")
@@ -116,7 +116,7 @@ import Testing
             guard frame.isAnswer, frame.answers.isMultiple(of: 10) else { return [.pass] }
             resets.wrappingAdd(1, ordering: .relaxed)
             return [.say(FrameBytes.reset(frame.frame.stream, frame.answers.isMultiple(of: 20) ? 2 : 8))]
-        } then: { _, worker, _ in
+        } then: { _, worker, _ async throws in
             #expect(try await worker.unknownOutcomes == Double(resets.load(ordering: .relaxed)))
         }
     }
@@ -139,7 +139,7 @@ import Testing
                 if frame.answers == 50 { open.peakBefore = open.peak }
             }
             return frame.answers == 50 ? [.pass, .say(FrameBytes.settings([(3, 1_000)]))] : [.pass]
-        } then: { _, worker, _ in
+        } then: { _, worker, _ async throws in
             #expect(try await worker.unknownOutcomes == 0)
             let (before, peak) = open.withLock { ($0.peakBefore, $0.peak) }
             #expect(before == 1 && peak > 10, "\(before), \(peak)")
@@ -159,7 +159,7 @@ import Testing
             case 1_200: return [.pass, .say(FrameBytes.settings([(3, 0)]))]
             default: return [.pass]
             }
-        } then: { _, worker, relay in
+        } then: { _, worker, relay async throws in
             #expect(try await worker.unknownOutcomes == 0)
             #expect(relay.connections > 1, "after ten seconds without streams another connection is tried")
             let ends = try await worker.ends(by: "starved")
@@ -177,7 +177,7 @@ import Testing
                 return [.pass, .say(FrameBytes.settings([(4, 5)]) + FrameBytes.ping(1))]
             }
             return [.pass]
-        } then: { _, worker, _ in
+        } then: { _, worker, _ async throws in
             #expect(try await worker.unknownOutcomes == 0)
         }
     }
@@ -204,7 +204,7 @@ import Testing
                 return [.pass]
             }
             return [.say(FrameBytes.headers(frame.frame.stream, answers[frame.answers - 21], end: true))]
-        } then: { _, worker, _ in
+        } then: { _, worker, _ async throws in
             #expect(try await worker.unknownOutcomes == Double(answers.count))
             // A slow machine may need another connection, but none ends because of an answer.
             let ended = try await worker.ends().filter { line in
@@ -273,7 +273,7 @@ import Testing
                 defer { held = [] }
                 return [.say(held)]
             }
-        } then: { _, worker, _ in
+        } then: { _, worker, _ async throws in
             #expect(try await worker.unknownOutcomes == 1)
             let missed = try await worker.metric("carillon_push_timeouts_total")
             #expect(missed == 1)
