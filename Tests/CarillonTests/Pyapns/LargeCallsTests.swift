@@ -5,20 +5,33 @@ import Testing
 @testable import Carillon
 
 @Suite struct LargeCallsTests {
+    /// How many calls run, and the most that ever did.
+    private final class Running: Sendable {
+        private let counts = Guarded((now: 0, peak: 0))
+
+        var peak: Int { counts.withLock { $0.peak } }
+
+        func begin() {
+            counts.withLock { counts in
+                counts.now += 1
+                counts.peak = max(counts.peak, counts.now)
+            }
+        }
+
+        func end() { counts.withLock { $0.now -= 1 } }
+    }
+
     @Test func `large calls are carried out one after another, on their own thread`() async throws {
         try await TestLoop.with { loop in
             let calls = LargeCalls(on: loop, longestWait: .seconds(600))
-            let running = Guarded((now: 0, peak: 0))
+            let running = Running()
             let ended = await withTaskGroup(of: Bool?.self) { group in
                 for _ in 0..<20 {
                     group.addTask {
                         await calls.run {
-                            running.withLock { running in
-                                running.now += 1
-                                running.peak = max(running.peak, running.now)
-                            }
+                            running.begin()
                             for _ in 0..<10 { await Task.yield() }
-                            running.withLock { $0.now -= 1 }
+                            running.end()
                             return await Self.isOn(loop)
                         }
                     }
@@ -26,7 +39,7 @@ import Testing
                 return await group.reduce(into: [Bool?]()) { $0.append($1) }
             }
             #expect(ended == Array(repeating: true, count: 20))
-            #expect(running.withLock { $0.peak } == 1)
+            #expect(running.peak == 1)
         }
     }
 
