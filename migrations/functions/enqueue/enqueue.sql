@@ -80,8 +80,8 @@ CREATE OR REPLACE FUNCTION carillon.broadcast(
 ) RETURNS bigint LANGUAGE sql AS $$
     SELECT carillon.submit(ROW($1, NULL, $2, NULL, $3, $4, $5, $6, $7, $8, $9, $10::pg_catalog.text,
         CASE WHEN $10 IS NOT NULL THEN pg_catalog.pg_typeof($10) END, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-        $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, NULL, NULL, $33, $34), true,
-        ROW($35, $36, $37, $38, NULL, $39, $40))
+        $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, NULL, NULL, $33, $34), true, ROW($35, $36, $37, $38, NULL, $39,
+        $40))
 $$;
 
 -- broadcast with an alert as JSON.
@@ -99,8 +99,8 @@ CREATE OR REPLACE FUNCTION carillon.broadcast(
 ) RETURNS bigint LANGUAGE sql AS $$
     SELECT carillon.submit(ROW($1, NULL, NULL, pg_catalog.to_jsonb($2), $3, $4, $5, $6, $7, $8, $9, $10::pg_catalog.text,
         CASE WHEN $10 IS NOT NULL THEN pg_catalog.pg_typeof($10) END, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-        $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, NULL, NULL, $33, $34), true,
-        ROW($35, $36, $37, $38, NULL, $39, $40))
+        $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, NULL, NULL, $33, $34), true, ROW($35, $36, $37, $38, NULL, $39,
+        $40))
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.start_activity(
