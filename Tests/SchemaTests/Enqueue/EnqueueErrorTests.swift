@@ -216,7 +216,7 @@ import Testing
         for call in calls {
             let context = try await database.value("pg_temp.context_of(\(call.quoted))")
             #expect(context?.split(separator: "\n").count == 1, "\(call): \(context ?? "")")
-            #expect(context?.contains("line") == true && (context?.count ?? 0) < 120, "\(context ?? "")")
+            #expect(context?.contains("line") == true && (context?.count ?? 0) < 130, "\(context ?? "")")
         }
     }
 

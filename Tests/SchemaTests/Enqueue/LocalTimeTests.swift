@@ -105,7 +105,7 @@ import Testing
             let id = try #require(try await database.value(call + arguments + ")"))
             #expect(
                 try await database.rows(
-                    "SELECT time_zone, tokens FROM carillon.broadcast_zones(\(id)) ORDER BY time_zone"
+                    "SELECT time_zone, tokens FROM carillon.broadcast_zones(\(id)) ORDER BY tokens"
                 ) == ["(Asia/Tokyo,1)", "(\(zone),2)"]
             )
         }
