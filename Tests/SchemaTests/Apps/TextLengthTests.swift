@@ -31,7 +31,8 @@ import Testing
                 AND NOT EXISTS (
                     SELECT FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'c'
                     AND pg_get_constraintdef(k.oid)
-                        ~ format('length[(]%1$s[)] <= [0-9]+|[(]%1$s = ANY [(]ARRAY|[(]%1$s COLLATE "C"[)]* ~ .*[{]1,64[}][$]', a.attname))
+                        ~ format('length[(][(]?%1$s([)]::text)?[)] <= [0-9]+|[(]%1$s = ANY [(]ARRAY|'
+                            || '[(]%1$s COLLATE "C"[)]* ~ .*[{]1,64[}][$]', a.attname))
             ORDER BY 1
             """
         )
