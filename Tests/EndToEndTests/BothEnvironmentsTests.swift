@@ -54,8 +54,8 @@ import Testing
             }
             try await queue.database.run("SELECT carillon.broadcast('app', 'Hi')")
             try await drain(queue)
-            #expect(try await sent(gateways[0]) == ["a1 200", "a2 200"])
-            #expect(try await sent(gateways[1]) == ["b1 200"])
+            let received = [try await sent(gateways[0]), try await sent(gateways[1])]
+            #expect(received == [["a1 200", "a2 200"], ["b1 200"]])
             let results = "SELECT sum(sent), sum(failed), count(DISTINCT broadcast_id) FROM carillon.results"
             #expect(try await queue.database.rows(results) == ["(3,0,1)"])
         }
@@ -72,8 +72,8 @@ import Testing
                 """
             )
             try await drain(queue)
-            #expect(try await sent(gateways[0]) == ["a1 200", "b1 400"])
-            #expect(try await sent(gateways[1]) == ["b1 200"])
+            let received = [try await sent(gateways[0]), try await sent(gateways[1])]
+            #expect(received == [["a1 200", "b1 400"], ["b1 200"]])
             #expect(
                 try await queue.database.rows("SELECT left(token, 2), environment FROM carillon.tokens ORDER BY token")
                     == ["(a1,)", "(b1,sandbox)"]

@@ -6,7 +6,7 @@ extension PlantedObjectsTests {
     /// Each command with a database, so that all its statements run.
     static func commands(_ shop: Shop) throws -> [[String]] {
         let certificate = try shop.folder.write("new.pem", try PyapnsClient.certificate("com.example.new"))
-        let tokens = try shop.folder.write("tokens.csv", "token\n\(Shop.token("cc"))\n")
+        let tokens = try shop.folder.write("tokens.csv", "token,locale\n\(Shop.token("cc")),de\n")
         // The second batch is copied.
         let many = try shop.folder.write(
             "many.csv",
