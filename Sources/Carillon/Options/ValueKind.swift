@@ -31,7 +31,8 @@ enum ValueKind: Sendable {
         case .count: "N"
         case .duration: "D"
         case .address: "ADDR"
-        case .choice(let words): words.joined(separator: "|")
+        // The help of an option with more words lists them, since a placeholder is not broken into lines.
+        case .choice(let words): words.count > 6 ? "WORD" : words.joined(separator: "|")
         case .tokenKind: "KIND"
         }
     }

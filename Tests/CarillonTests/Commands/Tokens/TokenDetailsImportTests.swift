@@ -25,7 +25,7 @@ import Testing
                 a1,1700000000,,,sandbox,Ride,europe/berlin,de_AT,
                 a2,1500000000,,,sandbox,,,fr,"{""new"": 1}"
                 a3,1700000000,new,,,,,,
-                a4,1600000000,old,,,,,,"{""name"": ""it's \\""new\\""""}"
+                a4,1600000000,old,,,,,,"{""name"": ""it's \""new\""""}"
                 b1,1500000001,one,,,,Asia/Tokyo,ja,"{""of"": ""one""}"
                 b1,1500000002,two,,,,,en-GB,
                 b2,,,,,,,,
