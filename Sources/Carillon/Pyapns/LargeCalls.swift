@@ -25,7 +25,10 @@ actor LargeCalls {
         }
         guard mayRun else { return nil }
         defer { pass() }
-        return await withTaskExecutorPreference(loop) { await call() }
+        let result = await withTaskExecutorPreference(loop) { await call() }
+        // A free actor runs on the thread that comes to it: without this, the caller would continue on the thread of the loop.
+        await Task.yield()
+        return result
     }
 
     private func pass() {
