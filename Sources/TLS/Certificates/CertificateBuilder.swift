@@ -34,9 +34,9 @@ struct CertificateBuilder {
     }
 
     /// An extension of X.509, in the syntax of OpenSSL's configuration files.
-    func add(_ kind: CInt, _ value: String) {
+    func add(_ kind: CInt, _ value: String, issuer: Certificate? = nil) {
         var context = X509V3_CTX()
-        X509V3_set_ctx(&context, certificate.pointer, certificate.pointer, nil, nil, 0)
+        X509V3_set_ctx(&context, (issuer ?? certificate).pointer, certificate.pointer, nil, nil, 0)
         guard let made = X509V3_EXT_conf_nid(nil, &context, kind, value) else {
             preconditionFailure("\(value) is not an extension: \(OpenSSLErrors.take().text)")
         }
@@ -73,6 +73,8 @@ struct CertificateBuilder {
 
     /// The certificate, signed by the issuer, or self-signed if there is none.
     func signed(by issuer: Certificate?, _ key: Key) throws(TLSError) -> Certificate {
+        // Of several roots with one name, OpenSSL takes the one with this key.
+        if let issuer { add(NID_authority_key_identifier, "keyid", issuer: issuer) }
         let issuer = issuer ?? certificate
         X509_set_issuer_name(certificate.pointer, X509_get_subject_name(issuer.pointer))
         ERR_clear_error()

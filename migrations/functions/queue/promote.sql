@@ -32,7 +32,9 @@ BEGIN
                 WHERE b.app_id = s.app_id AND b.id = s.broadcast_id
                     AND coalesce(s.origin, s.id) BETWEEN z.first_id AND z.last_id)) AS until
         FROM carillon.scheduled s JOIN carillon.apps a ON a.id = s.app_id
-        WHERE s.ctid = ANY (due) AND a.quiet_hours IS NOT NULL OFFSET 0
+        WHERE s.ctid = ANY (due) AND a.quiet_hours IS NOT NULL
+            -- A job that has expired ends now.
+            AND (s.expires_at <= now() AND s.expires_at > timestamptz 'epoch') IS NOT TRUE OFFSET 0
     ) AS q WHERE q.until IS NOT NULL;
     IF held IS NULL THEN
         RETURN due;
