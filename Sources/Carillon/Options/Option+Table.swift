@@ -144,7 +144,9 @@ extension Option {
         .help("With --both-environments, send to this gateway instead of Apple's of the other environment.")
     static let rename = Option("rename", .text("NAME")).help("Give the app another name.")
     static let clear = Option("clear", .choice(AppOptions.clearable.map(\.flag)), repeatable: true)
-        .help("Remove one of the settings \(AppOptions.clearable.map(\.flag).joined(separator: ", ")); may be repeated.")
+        .help(
+            "Remove one of the settings \(AppOptions.clearable.map(\.flag).joined(separator: ", ")); may be repeated."
+        )
     static let to = Option("to", .database, secrecy: .sensitive)
         .help("The database to move to, as --database names one. Other users can read a password in an argument.")
     static let moveStatus = Option("status", .flag).help("Show how far the move is.")
