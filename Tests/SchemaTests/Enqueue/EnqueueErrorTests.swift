@@ -216,7 +216,10 @@ import Testing
         for call in calls {
             let context = try await database.value("pg_temp.context_of(\(call.quoted))")
             #expect(context?.split(separator: "\n").count == 1, "\(call): \(context ?? "")")
-            #expect(context?.contains("line") == true && (context?.count ?? 0) < 130, "\(context ?? "")")
+            // PostgreSQL names the function that was called with its types, which are many for this one.
+            let types = "register_token(text,text,text,text,timestamp with time zone,text,text,text,text,jsonb)"
+            let short = context?.replacing(types, with: "register_token()")
+            #expect(short?.contains("line") == true && (short?.count ?? 0) < 120, "\(context ?? "")")
         }
     }
 
